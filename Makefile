@@ -1,0 +1,35 @@
+# One command each: install, demo, test, check, bench. Everything lands in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: install demo test check bench bench-full chaos chart-e2e
+
+install: .venv/.installed
+
+.venv/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+demo: install
+	$(BIN)/planner demo
+
+test: install
+	$(BIN)/pytest -n 2 --dist worksteal
+
+check: install
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+bench: install
+	$(BIN)/python -m bench
+
+bench-full: install
+	$(BIN)/python -m bench --full
+
+chaos: install
+	$(BIN)/python -m tests.faults.chaos
+
+chart-e2e: install
+	$(BIN)/pytest tests/chart --chart-e2e

@@ -1,0 +1,4 @@
+"""Loads a registry folder and proves it."""
+class Registry: ...
+def load(folder: str = "") -> Registry:
+    raise NotImplementedError
