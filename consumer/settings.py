@@ -15,8 +15,7 @@ PREFIX = "PLANNER_"
 
 def about(text: str, **rules: object) -> Meta:
     """What `planner --help-config` prints of a setting, with the rules its value must keep."""
-    return Meta(description=text, **rules)  # pyright: ignore[reportArgumentType]
-
+    return Meta(description=text, **rules)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -27,9 +26,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kafka_security_protocol: Annotated[
         Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"], about("how to speak to the brokers")
     ] = "PLAINTEXT"
-    kafka_sasl_mechanism: Annotated[
-        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"], about("SASL mechanism")
-    ] = "SCRAM-SHA-512"
+    kafka_sasl_mechanism: Annotated[Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"], about("SASL mechanism")] = (
+        "SCRAM-SHA-512"
+    )
     kafka_sasl_username: Annotated[str, about("SASL user name")] = ""
     kafka_sasl_password: Annotated[str, about("SASL password; never logged")] = ""
     kafka_ssl_cafile: Annotated[str, about("file of the certificate authorities that signed the brokers")] = ""
@@ -43,9 +42,13 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         "planner.questions.v1-dlt"
     )
     topic_partitions: Annotated[int, about("partitions of topics that `planner topics` creates", ge=1)] = 6
-    topic_replication: Annotated[int, about("replicas of topics that `planner topics` creates; -1 is the broker's default", ge=-1)] = -1
+    topic_replication: Annotated[
+        int, about("replicas of topics that `planner topics` creates; -1 is the broker's default", ge=-1)
+    ] = -1
     topic_retention_hours: Annotated[int, about("retention of the answers, audit and dead letter topics", ge=1)] = 168
-    reply_topics: Annotated[str, about("topics that a reply header may name: names or globs; empty means the answers topic only")] = ""
+    reply_topics: Annotated[
+        str, about("topics that a reply header may name: names or globs; empty means the answers topic only")
+    ] = ""
     max_question_bytes: Annotated[int, about("largest question record", ge=256, le=1_048_576)] = 65_536
     max_answer_bytes: Annotated[int, about("largest answer record, headers included", ge=4_096)] = 921_600
 
@@ -54,23 +57,33 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     sink_database_url: Annotated[str, about("Postgres as the sink's role planner_sink")] = ""
     admin_database_url: Annotated[str, about("Postgres as an owner, for migrate, load and bench publish only")] = ""
     database_pool: Annotated[int, about("connections a worker keeps", ge=1, le=200)] = 8
-    statement_cache: Annotated[int, about("prepared statements kept a connection; 0 behind pgbouncer before 1.21", ge=0)] = 256
+    statement_cache: Annotated[
+        int, about("prepared statements kept a connection; 0 behind pgbouncer before 1.21", ge=0)
+    ] = 256
     statement_timeout_ms: Annotated[int, about("longest statement", ge=10)] = 3_000
 
     # The worker
     concurrency: Annotated[int, about("questions in flight a process", ge=1, le=10_000)] = 32
     in_flight_bytes: Annotated[int, about("bytes of questions held in memory a process", ge=65_536)] = 67_108_864
-    commit_interval_ms: Annotated[int, about("longest wait of a finished answer for its transaction", ge=1, le=10_000)] = 25
+    commit_interval_ms: Annotated[
+        int, about("longest wait of a finished answer for its transaction", ge=1, le=10_000)
+    ] = 25
     commit_batch: Annotated[int, about("most answers in one transaction", ge=1, le=10_000)] = 500
-    drain_seconds: Annotated[float, about("longest wait for questions in flight at a stop or rebalance", ge=0.1, le=600)] = 20.0
-    session_timeout_ms: Annotated[int, about("silence after which the group gives partitions to others", ge=6_000)] = 30_000
+    drain_seconds: Annotated[
+        float, about("longest wait for questions in flight at a stop or rebalance", ge=0.1, le=600)
+    ] = 20.0
+    session_timeout_ms: Annotated[int, about("silence after which the group gives partitions to others", ge=6_000)] = (
+        30_000
+    )
     http_host: Annotated[str, about("address of metrics and health")] = "127.0.0.1"
     http_port: Annotated[int, about("port of metrics and health; 0 picks a free one", ge=0, le=65_535)] = 8_080
     sink_batch: Annotated[int, about("most audit events in one Postgres transaction", ge=1, le=10_000)] = 500
 
     # Judgement
     registry: Annotated[str, about("folder of another registry; empty means the built in one")] = ""
-    default_scopes: Annotated[str, about("scopes of a question without a principal")] = "market:read,graph:read,docs:read"
+    default_scopes: Annotated[str, about("scopes of a question without a principal")] = (
+        "market:read,graph:read,docs:read"
+    )
     inference: Annotated[Literal["embedded", "openai"], about("who proposes intent names and narrates")] = "embedded"
     inference_url: Annotated[str, about("base URL of an OpenAI compatible server, such as http://host/v1")] = ""
     inference_model: Annotated[str, about("model name at that server")] = ""
@@ -110,7 +123,11 @@ def load(environ: Mapping[str, str] | None = None, env_file: Path | None = None)
     Raises `Misconfigured` that names the variable: one that is unknown or whose value breaks its rule.
     """
     values = {**(_read(env_file) if env_file else {}), **(os.environ if environ is None else environ)}
-    given = {name: value for name, value in values.items() if name.startswith(PREFIX) and not name.startswith(PREFIX + "TEST_")}
+    given = {
+        name: value
+        for name, value in values.items()
+        if name.startswith(PREFIX) and not name.startswith(PREFIX + "TEST_")
+    }
     known = {variable(f): f for f in Settings.__struct_fields__}
     if unknown := sorted(given.keys() - known.keys()):
         raise Misconfigured(f"{unknown[0]} is not a setting; `planner --help-config` lists them")

@@ -13,17 +13,17 @@ Scalar = str | int
 
 
 class ColumnType(StrEnum):
-    MONEY = "money"        # Decimal, US dollars
+    MONEY = "money"  # Decimal, US dollars
     COUNT = "count"
-    PERCENT = "percent"    # Decimal, 34.6 means 34.6 percent
+    PERCENT = "percent"  # Decimal, 34.6 means 34.6 percent
     RANK = "rank"
     DATE = "date"
     DURATION = "duration"  # a number of `unit`
     BOOL = "bool"
     ENUM = "enum"
-    ENTITY = "entity"      # a proper name
+    ENTITY = "entity"  # a proper name
     ID = "id"
-    TEXT = "text"          # free text of the data: shown verbatim or not at all
+    TEXT = "text"  # free text of the data: shown verbatim or not at all
 
 
 class Param(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

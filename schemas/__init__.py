@@ -6,6 +6,15 @@ from schemas.evidence import Column, Evidence
 from schemas.question import Principal, Question
 
 __all__ = [
-    "Answer", "Column", "Dropped", "Edge", "Evidence", "Plan", "PlanAnswered", "Principal", "Question",
-    "Refusal", "SelfConsistency",
+    "Answer",
+    "Column",
+    "Dropped",
+    "Edge",
+    "Evidence",
+    "Plan",
+    "PlanAnswered",
+    "Principal",
+    "Question",
+    "Refusal",
+    "SelfConsistency",
 ]
