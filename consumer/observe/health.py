@@ -7,7 +7,7 @@ closed vocabulary, never a value.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager
 
 import uvicorn
@@ -43,12 +43,12 @@ class _Server(uvicorn.Server):
     """A server inside our process: the process handles its signals itself, to drain before it stops."""
 
     @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> Generator[None, None, None]:
         yield
 
 
 @asynccontextmanager
-async def serve(app: Starlette, host: str, port: int) -> AsyncIterator[int]:
+async def serve(app: Starlette, host: str, port: int) -> AsyncGenerator[int, None]:
     """Serves `app` while the block runs and yields the port. Raises Misconfigured when the port is in use."""
     server = _Server(uvicorn.Config(app, host=host, port=port, log_level="critical", access_log=False, lifespan="off"))
     try:
