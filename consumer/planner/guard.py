@@ -1,0 +1,291 @@
+"""The guard: no question about people's protected characteristics reaches a query, on any route.
+
+Three layers. By structure, no column, parameter or intent holds such a characteristic. `Guard.check` reads every
+question, and every narration, for protected terms. `Guard.unexplained` is the layer that needs no list: on planes
+that count people, each word of the question must be one that the query takes, else the question is refused and the
+asker is told which words could not be taken.
+
+A mask covers the span of an official name or a business term and nothing beside it; no word exempts a sentence. The
+guard must never repeat a protected word, and refuses the whole question for one protected clause.
+"""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Literal
+
+from msgspec import Struct
+from registry.lexicon import Lexicon, Phrase
+
+from consumer.planner.clauses import Clause, clauses
+from consumer.planner.language import is_english
+from consumer.planner.normalise import Words, clean, fold, is_hostile, read
+from consumer.planner.terms import Terms
+
+NEAR = 4
+"""Words between a weak term and the word for people that makes it one."""
+AGES = range(16, 100)
+MAX_NAMED = 8
+"""Words that a refusal names at most."""
+LEGAL_SUFFIXES = frozenset("llc inc incorporated corp corporation company co lp llp ltd limited plc jv gmbh pllc pc".split())
+
+
+class Code(StrEnum):
+    """Why a question was refused. A closed list: it stands in answers and is a metric label."""
+
+    EEO_REFUSED = "eeo_refused"
+    UNSUPPORTED_FILTER = "unsupported_filter"
+    UNSUPPORTED_LANGUAGE = "unsupported_language"
+    HOSTILE_TEXT = "hostile_text"
+
+
+class Verdict(Struct, frozen=True):
+    verdict: Literal["pass", "refuse"]
+    code: Code | None = None
+    message: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict == "pass"
+
+
+PASS = Verdict("pass")
+_MESSAGES = {
+    Code.EEO_REFUSED: (
+        "This question asks about people by a characteristic that employment law protects, or by something that "
+        "stands for one, so none of it was run. The service holds no such data and counts staff only by clearance, "
+        "compartments, labor category, skill and availability. The law: Title VII of the Civil Rights Act, the Age "
+        "Discrimination in Employment Act (ADEA), the Americans with Disabilities Act (ADA), the Genetic Information "
+        "Nondiscrimination Act (GINA), USERRA and VEVRAA for service members and veterans, and 8 USC 1324b of the "
+        "Immigration and Nationality Act (INA). Ask again without that part. The status of firms, such as set asides, "
+        "may be asked about."
+    ),
+    Code.UNSUPPORTED_LANGUAGE: "The service reads English questions only. Please ask again in English.",
+    Code.HOSTILE_TEXT: (
+        "The question holds hidden characters that change the order in which text is shown, so what was meant can't "
+        "be told. Please type it again as plain text."
+    ),
+}
+_REFUSALS = {code: Verdict("refuse", code, message) for code, message in _MESSAGES.items()}
+
+
+class Guard:
+    """Built once from the pack's lexicon, the official and vendor `names` whose words say nothing about people, and
+    the `vocabulary` of the Registry: words that questions about its intents are made of."""
+
+    def __init__(self, lexicon: Lexicon, names: Iterable[str] = (), vocabulary: Iterable[str] = ()) -> None:
+        lex = self._lexicon = lexicon
+        folded_places = lex.demonyms | lex.countries
+        self._touchy = lex.strong.keys() | lex.weak.keys() | folded_places
+        self._ordinary = (
+            lex.english | lex.people | lex.market | lex.heads | lex.units | lex.leave | lex.skills | lex.plain
+        ) - self._touchy
+        self._terms = Terms({**lex.weak, **lex.strong}, self._ordinary)
+        self._known = (frozenset(_folded(vocabulary)) | (self._ordinary - lex.heads) | lex.plain | lex.places) - self._touchy
+        self._masks: dict[str, list[Phrase]] = {}
+        self._proxies: dict[str, list[Phrase]] = {}
+        self._names = 0
+        for phrase in lex.masks:
+            self._masks.setdefault(phrase[0], []).append(phrase)
+        for phrase in lex.proxies:
+            self._proxies.setdefault(phrase[0], []).append(phrase)
+        self._add_names(names)
+        for index in (self._masks, self._proxies):
+            for phrases in index.values():
+                phrases.sort(key=len, reverse=True)
+
+    def _add_names(self, names: Iterable[str]) -> None:
+        """Masks names that hold a touchy word. One whose every word is touchy or for people, such as a company
+        called like a question, masks nothing."""
+        lex = self._lexicon
+        for name in names:
+            phrase = tuple(read(clean(name)).texts)
+            while len(phrase) > 2 and phrase[-1] in LEGAL_SUFFIXES:
+                phrase = phrase[:-1]
+            if len(phrase) < 2 or not any(word in self._touchy or word in lex.people for word in phrase):
+                continue
+            if all(word in self._touchy or word in lex.people or word in lex.counters for word in phrase):
+                continue
+            self._masks.setdefault(phrase[0], []).append(phrase)
+
+    def check(self, question: str) -> Verdict:
+        """Layer 1, before anything else on every route; the same function reads narrations."""
+        if is_hostile(question):
+            return _REFUSALS[Code.HOSTILE_TEXT]
+        words = read(clean(question))
+        if self._protected(words):
+            return _REFUSALS[Code.EEO_REFUSED]
+        if not is_english(words, self._lexicon, self._known):
+            return _REFUSALS[Code.UNSUPPORTED_LANGUAGE]
+        return PASS
+
+    def about_people(self, question: str) -> bool:
+        """Whether the question counts or chooses people of the asker's own, whatever intents were selected: then
+        layer 2 applies."""
+        words = read(clean(question))
+        return any(clause.selects_people for clause in self._clauses(words, self._mask(words)))
+
+    def unexplained(
+        self, question: str, explained: Iterable[tuple[int, int]], dimension_words: Iterable[str]
+    ) -> tuple[str, ...]:
+        """Layer 2, for planes that count people: the asker's words that no query takes, in order.
+
+        `explained` are spans of extracted values in the cleaned question, `dimension_words` the known values of the
+        plane's dimensions. Clauses that speak of awards and of no people need no explanation.
+        """
+        words = read(clean(question))
+        masked = self._mask(words)
+        for start, end in explained:
+            for index, at in enumerate(words.starts):
+                if start <= at < end:
+                    masked[index] = 1
+        known = self._known | frozenset(_folded(dimension_words))
+        left: dict[str, None] = {}
+        for clause in self._clauses(words, masked):
+            if clause.only_market:
+                continue
+            for index in range(clause.start, clause.end):
+                if not masked[index] and not self._explained(words, index, known):
+                    left[words.source[words.starts[index] : words.ends[index]]] = None
+        return tuple(left)
+
+    def unsupported(self, unexplained: Sequence[str]) -> Verdict:
+        """The refusal that names the words which `unexplained` found; one that is a protected term is not named."""
+        if not unexplained:
+            return PASS
+        named = [word for word in unexplained if fold(word) not in self._touchy and self._terms.of_word(fold(word)) is None]
+        shown = ", ".join(f'"{word[:40]}"' for word in named[:MAX_NAMED])
+        what = f"it can't take these words of the question: {shown}" if named else "it can't take a word of the question"
+        return Verdict("refuse", Code.UNSUPPORTED_FILTER, (
+            "Staff are counted only by clearance, compartments, polygraph, labor category, skill and availability, and "
+            f"{what}. Leaving them out would answer another question, so none of it was run. Ask again without them."
+        ))
+
+    def _explained(self, words: Words, index: int, known: frozenset[str]) -> bool:
+        text = words.texts[index]
+        if text.isdigit():
+            after = words.texts[index + 1 : index + 3]
+            return any(word in self._lexicon.units for word in after)
+        return text in known or len(text) == 1 or (text.endswith("s") and text[:-1] in known)
+
+    def _mask(self, words: Words) -> bytearray:
+        """Marks the words inside official names, business terms and companies, longest first."""
+        masked = bytearray(len(words.texts))
+        for index in range(len(masked)):
+            if not masked[index] and (length := _match(self._masks, words.texts, index)):
+                masked[index : index + length] = b"\1" * length
+        for index, text in enumerate(words.texts):
+            if text in LEGAL_SUFFIXES:
+                self._mask_company(words, index, masked)
+        return masked
+
+    def _mask_company(self, words: Words, suffix: int, masked: bytearray) -> None:
+        """A run of capitalised words that ends in a legal suffix is a company, if no word in it is for people."""
+        start = suffix
+        while start > 0 and suffix - start < 4 and words.gap(start) in (" ", ", ", " & ", "-"):
+            before = words.source[words.starts[start - 1]]
+            text = words.texts[start - 1]
+            if not before.isupper() or text in self._lexicon.english or text in self._lexicon.people:
+                break
+            start -= 1
+        if suffix - start >= 2 and any(t not in self._touchy for t in words.texts[start:suffix]):
+            masked[start : suffix + 1] = b"\1" * (suffix + 1 - start)
+
+    def _clauses(self, words: Words, masked: bytearray) -> list[Clause]:
+        return clauses(words, masked, self._lexicon)
+
+    def _protected(self, words: Words) -> bool:
+        found = self._found(words)
+        proxies = {i: phrase for i, text in enumerate(words.texts) if text in self._proxies and (phrase := self._proxy(words, i))}
+        ages = [i for i, text in enumerate(words.texts) if self._is_age(text) and self._filters_age(words, i)]
+        if not (found or proxies or ages):
+            return False
+        masked = self._mask(words)
+        for clause in self._clauses(words, masked):
+            here = range(clause.start, clause.end)
+            if any(i in here and not masked[i] and self._refuses(words, i, found[i], clause, masked) for i in found):
+                return True
+            if any(i in here and not masked[i] and self._stands_for(phrase, clause) for i, phrase in proxies.items()):
+                return True
+            if clause.people and any(i in here and not masked[i] for i in ages):
+                return True
+        return False
+
+    def _found(self, words: Words) -> dict[int, str]:
+        """Protected terms by the index of the word, disguised ones by the word they are read as."""
+        found: dict[int, str] = {}
+        ordinary, touchy = self._ordinary, self._touchy
+        for index, text in enumerate(words.texts):
+            if text in touchy:
+                found[index] = text
+            elif text not in ordinary and (
+                term := self._terms.of_word(text) or self._terms.look_alike(words, index)
+            ):
+                found[index] = term
+        for index, term in self._terms.joined(words).items():
+            found.setdefault(index, term)
+        for offset, term in self._terms.signed(words.source).items():
+            index = next((i for i, end in enumerate(words.ends) if end > offset), len(words.ends) - 1)
+            found.setdefault(index, term)
+        return found
+
+    def _refuses(self, words: Words, index: int, term: str, clause: Clause, masked: bytearray) -> bool:
+        """Whether a term refuses where it stands."""
+        lex, texts = self._lexicon, words.texts
+        if term in lex.strong:
+            return not self._is_topic(words, index, clause)
+        after = texts[index + 1 : index + 3]
+        if term in lex.demonyms and any(word in lex.skills for word in after):
+            return False
+        if term in lex.countries:
+            return clause.people and texts[max(0, index - 2) : index].count("from") > 0
+        near = range(max(clause.start, index - NEAR), min(clause.end, index + NEAR + 1))
+        return any(i in clause.person_words for i in near if not masked[i])
+
+    def _is_topic(self, words: Words, index: int, clause: Clause) -> bool:
+        """A strong term is the topic of an award when its sentence speaks of awards and of no people, unless it is
+        itself what is counted or chosen."""
+        if clause.people or not clause.market:
+            return False
+        lex, texts = self._lexicon, words.texts
+        if any(word in lex.heads for word in texts[index + 1 : min(clause.end, index + 4)]):
+            return True
+        return not any(word in lex.counters for word in texts[max(clause.start, index - 2) : index])
+
+    def _proxy(self, words: Words, index: int) -> Phrase | None:
+        length = _match(self._proxies, words.texts, index)
+        return words.texts[index : index + length] if length else None
+
+    def _stands_for(self, phrase: Phrase, clause: Clause) -> bool:
+        return clause.people or (self._lexicon.proxies[phrase].alone and not clause.market)
+
+    def _is_age(self, text: str) -> bool:
+        digits = text.removesuffix("s")
+        return len(digits) == 2 and digits.isdigit() and int(digits) in AGES
+
+    def _filters_age(self, words: Words, index: int) -> bool:
+        """`over 50`, `under 35`, `in their 40s`, `50 or older`, with no unit after the number and no one counted."""
+        lex, texts = self._lexicon, words.texts
+        before, after = texts[max(0, index - 3) : index], texts[index + 1 : index + 4]
+        if after and (after[0] in lex.units or any(word in lex.units for word in after[:2])):
+            return False
+        if texts[index].endswith("s"):
+            return bool(before) and before[-1] in ("their", "the", "early", "late", "mid", "over", "under", "in")
+        if after[:2] in (("or", "older"), ("or", "younger"), ("and", "older"), ("and", "over"), ("and", "under"), ("or", "over")):
+            return True
+        compares = bool(before) and (before[-1] in _COMPARES or before[-2:] in _COMPARES_TWO)
+        return compares and not any(word in lex.people for word in after)
+
+
+_COMPARES = frozenset("over under above below aged age turning older younger past".split())
+_COMPARES_TWO = frozenset({("older", "than"), ("younger", "than"), ("more", "than"), ("less", "than"), ("age", "of"), ("ages", "of")})
+
+
+def _match(index: dict[str, list[Phrase]], texts: Phrase, at: int) -> int:
+    for phrase in index.get(texts[at], ()):
+        if texts[at : at + len(phrase)] == phrase:
+            return len(phrase)
+    return 0
+
+
+def _folded(texts: Iterable[str]) -> Iterable[str]:
+    return (word for text in texts for word in read(clean(text)).texts)

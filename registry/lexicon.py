@@ -1,0 +1,105 @@
+"""The guard's lexicon: `reference/guard.toml` of the pack, folded into sets once.
+
+The built in lexicon always applies, because the statutes do; another pack's own `reference/guard.toml` adds words to
+it and can take none away.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+BUILT_IN = Path(__file__).parent / "reference" / "guard.toml"
+
+Phrase = tuple[str, ...]
+"""A phrase as folded words."""
+
+
+class Proxy(Struct, frozen=True):
+    """A phrase that stands for a protected ground; `alone` ones need no word for people beside them."""
+
+    ground: str
+    alone: bool
+
+
+class Lexicon(Struct, frozen=True, kw_only=True):
+    """Words by what they say about a question. Every word is folded: lower case, no accents, no apostrophes."""
+
+    strong: Mapping[str, str]
+    weak: Mapping[str, str]
+    demonyms: frozenset[str]
+    skills: frozenset[str]
+    countries: frozenset[str]
+    proxies: Mapping[Phrase, Proxy]
+    people: frozenset[str]
+    pronouns: frozenset[str]
+    own: frozenset[str]
+    bench: frozenset[str]
+    market: frozenset[str]
+    heads: frozenset[str]
+    counters: frozenset[str]
+    masks: frozenset[Phrase]
+    units: frozenset[str]
+    leave: frozenset[str]
+    plain: frozenset[str]
+    places: frozenset[str]
+    english: frozenset[str]
+    foreign: Mapping[str, frozenset[str]]
+
+
+def load_lexicon(folder: str = "") -> Lexicon:
+    """The built in lexicon, widened by `folder/reference/guard.toml` where a pack has one.
+
+    Raises `OSError` or `tomllib.TOMLDecodeError` when a file can't be read.
+    """
+    files = [BUILT_IN]
+    own = Path(folder) / "reference" / "guard.toml" if folder else BUILT_IN
+    if own != BUILT_IN and own.exists():
+        files.append(own)
+    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
+
+    def words(section: str, key: str) -> frozenset[str]:
+        return frozenset(word for table in tables for word in _text(table, section, key).split())
+
+    def grounds(section: str) -> dict[str, str]:
+        return {
+            word: ground for table in tables for ground, text in table.get(section, {}).items() for word in text.split()
+        }
+
+    proxies: dict[Phrase, Proxy] = {}
+    for table in tables:
+        for ground, text in table.get("proxies", {}).items():
+            for line in _lines(text):
+                proxies[tuple(line.removeprefix("!").split())] = Proxy(ground, line.startswith("!"))
+    languages = {name for table in tables for name in table.get("language", {})} - {"english"}
+    return Lexicon(
+        strong=grounds("strong"),
+        weak=grounds("weak"),
+        demonyms=words("demonyms", "words"),
+        skills=words("demonyms", "skills"),
+        countries=words("countries", "words"),
+        proxies=proxies,
+        people=words("people", "nouns"),
+        pronouns=words("people", "pronouns"),
+        own=words("people", "own"),
+        bench=words("people", "bench"),
+        market=words("market", "nouns"),
+        heads=words("market", "heads"),
+        counters=words("market", "counters"),
+        masks=frozenset(tuple(line.split()) for table in tables for line in _lines(_text(table, "masks", "phrases"))),
+        units=words("units", "words"),
+        leave=words("spelling", "leave"),
+        plain=words("plain", "words"),
+        places=words("places", "words"),
+        english=words("language", "english"),
+        foreign={name: words("language", name) for name in sorted(languages)},
+    )
+
+
+def _text(table: Mapping[str, Mapping[str, str]], section: str, key: str) -> str:
+    return table.get(section, {}).get(key, "")
+
+
+def _lines(text: str) -> Iterable[str]:
+    return (line for raw in text.splitlines() if (line := raw.strip()))
