@@ -40,10 +40,17 @@ COMMANDS = {
 }
 GROUPS = ("registry", "bench", "audit", "dlq")
 
+
+def _version() -> str:
+    from importlib.metadata import version  # noqa: PLC0415 quick help
+
+    return version("planner")
+
+
 app = App(
     name="planner",
     help="Answers a government contractor's compound questions over Kafka, with prepared queries only.",
-    version=lambda: _version(),
+    version=_version,
     default_parameter=Parameter(show_default=True),
 )
 for name, text in COMMANDS.items():
@@ -134,12 +141,6 @@ def _print_settings() -> int:
 
     output.settings(configuration.describe())
     return 0
-
-
-def _version() -> str:
-    from importlib.metadata import version  # noqa: PLC0415 quick help
-
-    return version("planner")
 
 
 if __name__ == "__main__":

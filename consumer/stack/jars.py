@@ -35,7 +35,7 @@ def class_path() -> list[Path]:
     the cache and the Maven repository does not answer.
     """
     jars = _resolve()
-    locked = dict(reversed(line.split()) for line in LOCK.read_text().splitlines())
+    locked = {name: digest for digest, name in (line.split() for line in LOCK.read_text().splitlines())}
     found = {jar.name: jar for jar in jars}
     if absent := sorted(locked.keys() - found.keys()):
         raise Misconfigured(f"{absent[0]} of kafka.lock was not resolved; empty the cache of jgo and try again")

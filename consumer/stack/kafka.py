@@ -130,8 +130,9 @@ def _brokers(folder: Path, count: int, java: Path, class_path: str) -> tuple[Bro
         home.mkdir(parents=True, exist_ok=True)
         port, controller = ports[2 * node - 2], ports[2 * node - 1]
         lines = (f"{name}={value}" for name, value in _properties(node, port, controller, voters, home, count).items())
-        (home / "server.properties").write_text("\n".join(lines) + "\n")
-        made.append(Broker(node, port, home, (*_java(java, class_path), "kafka.Kafka", str(home / "server.properties"))))
+        properties = home / "server.properties"
+        properties.write_text("\n".join(lines) + "\n")
+        made.append(Broker(node, port, home, (*_java(java, class_path), "kafka.Kafka", str(properties))))
     return tuple(made)
 
 

@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +36,7 @@ class Stack:
 
 
 @contextlib.asynccontextmanager
-async def embedded_stack(folder: Path | None = None, brokers: int = 1) -> AsyncIterator[Stack]:
+async def embedded_stack(folder: Path | None = None, brokers: int = 1) -> AsyncGenerator[Stack]:
     """Starts Kafka (`brokers` of them) and PostgreSQL, and stops both at the end, whatever ended it.
 
     With `folder` the data stays there for the next start, without it the data goes when the stack does. Raises
@@ -58,7 +58,7 @@ async def embedded_stack(folder: Path | None = None, brokers: int = 1) -> AsyncI
 
 
 @contextlib.contextmanager
-def _folder(named: Path | None) -> Iterator[Path]:
+def _folder(named: Path | None) -> Generator[Path]:
     if named is None:
         _sweep(Path(tempfile.gettempdir()))
         home = Path(tempfile.mkdtemp(prefix=TEMPORARY))
@@ -78,7 +78,7 @@ def _folder(named: Path | None) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _held(home: Path) -> Iterator[None]:
+def _held(home: Path) -> Generator[None]:
     """The folder's lock. The kernel drops it with the process, so a killed stack leaves no stale one behind."""
     with (home / LOCK).open("a+") as file:
         try:
@@ -86,7 +86,9 @@ def _held(home: Path) -> Iterator[None]:
         except OSError:
             file.seek(0)
             holder = file.read().strip() or "unknown"
-            raise Misconfigured(f"a stack already runs in {home} (process {holder}); stop it or name another folder") from None
+            raise Misconfigured(
+                f"a stack already runs in {home} (process {holder}); stop it or name another folder"
+            ) from None
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
         file.flush()
