@@ -36,6 +36,15 @@ class Lexicon(Struct, frozen=True, kw_only=True):
     pronouns: frozenset[str]
     own: frozenset[str]
     bench: frozenset[str]
+    of_team: frozenset[str]
+    chooses: frozenset[str]
+    joins: frozenset[str]
+    openers: frozenset[str]
+    ages_before: frozenset[Phrase]
+    ages_plural_before: frozenset[str]
+    ages_after: frozenset[Phrase]
+    requires: frozenset[str]
+    legal_suffixes: frozenset[str]
     market: frozenset[str]
     heads: frozenset[str]
     counters: frozenset[str]
@@ -62,6 +71,9 @@ def load_lexicon(folder: str = "") -> Lexicon:
     def words(section: str, key: str) -> frozenset[str]:
         return frozenset(word for table in tables for word in _text(table, section, key).split())
 
+    def phrases(section: str, key: str) -> frozenset[Phrase]:
+        return frozenset(tuple(line.split()) for table in tables for line in _lines(_text(table, section, key)))
+
     def grounds(section: str) -> dict[str, str]:
         return {
             word: ground for table in tables for ground, text in table.get(section, {}).items() for word in text.split()
@@ -84,10 +96,19 @@ def load_lexicon(folder: str = "") -> Lexicon:
         pronouns=words("people", "pronouns"),
         own=words("people", "own"),
         bench=words("people", "bench"),
+        of_team=words("people", "of_team"),
+        chooses=words("people", "chooses"),
+        joins=words("clauses", "joins"),
+        openers=words("clauses", "openers"),
+        ages_before=phrases("ages", "before"),
+        ages_plural_before=words("ages", "plural_before"),
+        ages_after=phrases("ages", "after"),
+        requires=words("market", "requires"),
+        legal_suffixes=words("market", "legal_suffixes"),
         market=words("market", "nouns"),
         heads=words("market", "heads"),
         counters=words("market", "counters"),
-        masks=frozenset(tuple(line.split()) for table in tables for line in _lines(_text(table, "masks", "phrases"))),
+        masks=phrases("masks", "phrases"),
         units=words("units", "words"),
         leave=words("spelling", "leave"),
         plain=words("plain", "words"),

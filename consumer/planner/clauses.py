@@ -1,21 +1,11 @@
 """Cuts a question into clauses and says of each what it speaks of: people, awards, or neither."""
 
+from itertools import pairwise
+
 from msgspec import Struct
-from registry.lexicon import Lexicon
 
 from consumer.planner.normalise import Words
-
-_JOINS = frozenset(("and", "but", "also", "then", "plus", "while"))
-_OPENERS = frozenset(
-    "who whom which what when where how do does did is are can could our we list show tell give find count whether any "
-    "have has please break split sort rank exclude include".split()
-)
-_REQUIRES = frozenset(
-    "require requires required requirement requirements solicitation opportunity opportunities rfp clause clauses pws sow "
-    "include includes mention mentions say says ask asks need needs section contract contracts".split()
-)
-_OF_TEAM = frozenset("our my the proposed oral on this project key each".split())
-_CHOOSES = frozenset("our we my bench roster cleared clearance us hire hiring propose proposed field exclude avoid team".split())
+from registry.lexicon import Lexicon
 
 
 class Clause(Struct, frozen=True):
@@ -33,7 +23,7 @@ class Clause(Struct, frozen=True):
     @property
     def selects_people(self) -> bool:
         """It asks about the asker's own people."""
-        return self.people and (self.own or self.bench)
+        return bool(self.person_words) and (self.own or self.bench)
 
     @property
     def only_market(self) -> bool:
@@ -47,16 +37,16 @@ def clauses(words: Words, masked: bytearray, lexicon: Lexicon) -> list[Clause]:
     cuts = [0]
     for index in range(1, len(texts)):
         gap = words.gap(index)
-        if gap == " " and texts[index] not in _JOINS:
+        if gap == " " and texts[index] not in lexicon.joins:
             continue
         sentence = any(mark in gap for mark in "?!;") or (". " in gap and len(texts[index - 1]) > 2)
-        joins = texts[index] in _JOINS and bool(_OPENERS.intersection(texts[index + 1 : index + 3]))
-        opens = "," in gap and texts[index] in _OPENERS
+        joins = texts[index] in lexicon.joins and bool(lexicon.openers.intersection(texts[index + 1 : index + 3]))
+        opens = "," in gap and texts[index] in lexicon.openers
         if sentence or joins or opens:
             cuts.append(index)
     cuts.append(len(texts))
     found: list[Clause] = []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         if start < end:
             previous = found[-1] if found else None
             found.append(_clause(texts, start, end, masked, lexicon, previous))
@@ -68,15 +58,41 @@ def _clause(
 ) -> Clause:
     plain = [i for i in range(start, end) if not masked[i]]
     said = {texts[i] for i in plain}
-    persons = frozenset(
-        i for i in plain if texts[i] in lexicon.people or (texts[i] == "team" and i and texts[i - 1] in _OF_TEAM)
-    )
+    persons = frozenset(i for i in plain if _is_person(texts, i, lexicon))
     market = any(texts[i] in lexicon.market for i in range(start, end))
-    own = not said.isdisjoint(lexicon.own)
+    own = any(_is_own(texts, i, end, lexicon) for i in plain)
     bench = not said.isdisjoint(lexicon.bench)
     pronouns = frozenset(i for i in plain if texts[i] in lexicon.pronouns)
     if pronouns and not persons and (previous.people if previous else not market):
         persons = pronouns
-    required = not said.isdisjoint(_REQUIRES) and said.isdisjoint(_CHOOSES)
+    required = not own and not said.isdisjoint(lexicon.requires) and said.isdisjoint(lexicon.chooses)
     people = (bool(persons) or bench) and not required
+    if bench and not market:
+        persons |= {i for i in plain if texts[i] in lexicon.bench}
     return Clause(start, end, people, market, own, bench, persons if people else frozenset())
+
+
+def _is_person(texts: tuple[str, ...], index: int, lexicon: Lexicon) -> bool:
+    """A word for people; `team` only as a noun, `us` only as in `how many of us`."""
+    before = texts[index - 1] if index else ""
+    match texts[index]:
+        case "team":
+            return before in lexicon.of_team
+        case "us":
+            return before == "of"
+        case word:
+            return word in lexicon.people
+
+
+def _is_own(texts: tuple[str, ...], index: int, end: int, lexicon: Lexicon) -> bool:
+    """`our people`, `our program managers`, `do we have`, `how many of us`, but not `our contracts` or `our PWS`."""
+    if texts[index] not in lexicon.own:
+        return texts[index] == "us" and index > 0 and texts[index - 1] == "of"
+    if texts[index] not in ("our", "my"):
+        return True
+    for at in range(index + 1, min(end, index + 4)):
+        if texts[at] in lexicon.people:
+            return True
+        if texts[at] in lexicon.market:
+            return at + 1 < end and texts[at + 1] in lexicon.people
+    return True

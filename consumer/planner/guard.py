@@ -9,24 +9,27 @@ A mask covers the span of an official name or a business term and nothing beside
 guard must never repeat a protected word, and refuses the whole question for one protected clause.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Literal
 
 from msgspec import Struct
-from registry.lexicon import Lexicon, Phrase
 
 from consumer.planner.clauses import Clause, clauses
 from consumer.planner.language import is_english
 from consumer.planner.normalise import Words, clean, fold, is_hostile, read
 from consumer.planner.terms import Terms
+from registry.lexicon import Lexicon, Phrase
 
 NEAR = 4
 """Words between a weak term and the word for people that makes it one."""
 AGES = range(16, 100)
+_AGE_WORDS = frozenset(f"{age}{plural}" for age in AGES for plural in ("", "s"))
+MAX_EXAMINED = 256
+"""Words that may be disguises looked at in one question; past it only exact terms count, and layer 2."""
 MAX_NAMED = 8
 """Words that a refusal names at most."""
-LEGAL_SUFFIXES = frozenset("llc inc incorporated corp corporation company co lp llp ltd limited plc jv gmbh pllc pc".split())
 
 
 class Code(StrEnum):
@@ -80,7 +83,8 @@ class Guard:
             lex.english | lex.people | lex.market | lex.heads | lex.units | lex.leave | lex.skills | lex.plain
         ) - self._touchy
         self._terms = Terms({**lex.weak, **lex.strong}, self._ordinary)
-        self._known = (frozenset(_folded(vocabulary)) | (self._ordinary - lex.heads) | lex.plain | lex.places) - self._touchy
+        explaining = (self._ordinary - (lex.heads - lex.market) - lex.leave) | lex.plain | lex.places
+        self._known = (frozenset(_folded(vocabulary)) | explaining) - self._touchy
         self._masks: dict[str, list[Phrase]] = {}
         self._proxies: dict[str, list[Phrase]] = {}
         self._names = 0
@@ -99,7 +103,7 @@ class Guard:
         lex = self._lexicon
         for name in names:
             phrase = tuple(read(clean(name)).texts)
-            while len(phrase) > 2 and phrase[-1] in LEGAL_SUFFIXES:
+            while len(phrase) > 2 and phrase[-1] in lex.legal_suffixes:
                 phrase = phrase[:-1]
             if len(phrase) < 2 or not any(word in self._touchy or word in lex.people for word in phrase):
                 continue
@@ -152,13 +156,16 @@ class Guard:
         """The refusal that names the words which `unexplained` found; one that is a protected term is not named."""
         if not unexplained:
             return PASS
-        named = [word for word in unexplained if fold(word) not in self._touchy and self._terms.of_word(fold(word)) is None]
-        shown = ", ".join(f'"{word[:40]}"' for word in named[:MAX_NAMED])
-        what = f"it can't take these words of the question: {shown}" if named else "it can't take a word of the question"
+        named = [word[:40] for word in unexplained if not self._is_touchy(fold(word))]
+        shown = "these words: " + ", ".join(f'"{word}"' for word in named[:MAX_NAMED]) if named else "one of the words"
         return Verdict("refuse", Code.UNSUPPORTED_FILTER, (
             "Staff are counted only by clearance, compartments, polygraph, labor category, skill and availability, and "
-            f"{what}. Leaving them out would answer another question, so none of it was run. Ask again without them."
+            f"no query takes {shown}. Leaving words out would answer another question, so none of it was run. Ask "
+            "again without them."
         ))
+
+    def _is_touchy(self, word: str) -> bool:
+        return word in self._touchy or self._terms.of_word(word) is not None
 
     def _explained(self, words: Words, index: int, known: frozenset[str]) -> bool:
         text = words.texts[index]
@@ -174,7 +181,7 @@ class Guard:
             if not masked[index] and (length := _match(self._masks, words.texts, index)):
                 masked[index : index + length] = b"\1" * length
         for index, text in enumerate(words.texts):
-            if text in LEGAL_SUFFIXES:
+            if text in self._lexicon.legal_suffixes:
                 self._mask_company(words, index, masked)
         return masked
 
@@ -195,37 +202,38 @@ class Guard:
 
     def _protected(self, words: Words) -> bool:
         found = self._found(words)
-        proxies = {i: phrase for i, text in enumerate(words.texts) if text in self._proxies and (phrase := self._proxy(words, i))}
-        ages = [i for i, text in enumerate(words.texts) if self._is_age(text) and self._filters_age(words, i)]
+        starts = [i for i, text in enumerate(words.texts) if text in self._proxies]
+        proxies = {i: phrase for i in starts if (phrase := self._proxy(words, i))}
+        ages = [i for i, text in enumerate(words.texts) if text in _AGE_WORDS and self._filters_age(words, i)]
         if not (found or proxies or ages):
             return False
         masked = self._mask(words)
-        for clause in self._clauses(words, masked):
-            here = range(clause.start, clause.end)
-            if any(i in here and not masked[i] and self._refuses(words, i, found[i], clause, masked) for i in found):
-                return True
-            if any(i in here and not masked[i] and self._stands_for(phrase, clause) for i, phrase in proxies.items()):
-                return True
-            if clause.people and any(i in here and not masked[i] for i in ages):
-                return True
-        return False
+        parts = self._clauses(words, masked)
+        begins = [clause.start for clause in parts]
+
+        def part(index: int) -> Clause:
+            return parts[bisect_right(begins, index) - 1]
+
+        return (
+            any(not masked[i] and self._refuses(words, i, term, part(i), masked) for i, term in found.items())
+            or any(not masked[i] and self._stands_for(phrase, part(i)) for i, phrase in proxies.items())
+            or any(not masked[i] and part(i).people for i in ages)
+        )
 
     def _found(self, words: Words) -> dict[int, str]:
         """Protected terms by the index of the word, disguised ones by the word they are read as."""
-        found: dict[int, str] = {}
-        ordinary, touchy = self._ordinary, self._touchy
-        for index, text in enumerate(words.texts):
-            if text in touchy:
-                found[index] = text
-            elif text not in ordinary and (
-                term := self._terms.of_word(text) or self._terms.look_alike(words, index)
+        found = {index: text for index, text in enumerate(words.texts) if text in self._touchy}
+        known = self._ordinary
+        unknown = [index for index, text in enumerate(words.texts) if text not in known]
+        for index in unknown[:MAX_EXAMINED]:
+            if index not in found and (
+                term := self._terms.of_word(words.texts[index]) or self._terms.look_alike(words, index)
             ):
                 found[index] = term
         for index, term in self._terms.joined(words).items():
             found.setdefault(index, term)
         for offset, term in self._terms.signed(words.source).items():
-            index = next((i for i, end in enumerate(words.ends) if end > offset), len(words.ends) - 1)
-            found.setdefault(index, term)
+            found.setdefault(min(bisect_right(words.ends, offset), len(words.ends) - 1), term)
         return found
 
     def _refuses(self, words: Words, index: int, term: str, clause: Clause, masked: bytearray) -> bool:
@@ -249,7 +257,7 @@ class Guard:
         lex, texts = self._lexicon, words.texts
         if any(word in lex.heads for word in texts[index + 1 : min(clause.end, index + 4)]):
             return True
-        return not any(word in lex.counters for word in texts[max(clause.start, index - 2) : index])
+        return not clause.own and not any(w in lex.counters for w in texts[max(clause.start, index - 2) : index])
 
     def _proxy(self, words: Words, index: int) -> Phrase | None:
         length = _match(self._proxies, words.texts, index)
@@ -258,10 +266,6 @@ class Guard:
     def _stands_for(self, phrase: Phrase, clause: Clause) -> bool:
         return clause.people or (self._lexicon.proxies[phrase].alone and not clause.market)
 
-    def _is_age(self, text: str) -> bool:
-        digits = text.removesuffix("s")
-        return len(digits) == 2 and digits.isdigit() and int(digits) in AGES
-
     def _filters_age(self, words: Words, index: int) -> bool:
         """`over 50`, `under 35`, `in their 40s`, `50 or older`, with no unit after the number and no one counted."""
         lex, texts = self._lexicon, words.texts
@@ -269,15 +273,12 @@ class Guard:
         if after and (after[0] in lex.units or any(word in lex.units for word in after[:2])):
             return False
         if texts[index].endswith("s"):
-            return bool(before) and before[-1] in ("their", "the", "early", "late", "mid", "over", "under", "in")
-        if after[:2] in (("or", "older"), ("or", "younger"), ("and", "older"), ("and", "over"), ("and", "under"), ("or", "over")):
+            return bool(before) and before[-1] in lex.ages_plural_before
+        if after[:2] in lex.ages_after:
             return True
-        compares = bool(before) and (before[-1] in _COMPARES or before[-2:] in _COMPARES_TWO)
+        compares = before[-1:] in lex.ages_before or before[-2:] in lex.ages_before
         return compares and not any(word in lex.people for word in after)
 
-
-_COMPARES = frozenset("over under above below aged age turning older younger past".split())
-_COMPARES_TWO = frozenset({("older", "than"), ("younger", "than"), ("more", "than"), ("less", "than"), ("age", "of"), ("ages", "of")})
 
 
 def _match(index: dict[str, list[Phrase]], texts: Phrase, at: int) -> int:

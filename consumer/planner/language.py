@@ -1,8 +1,7 @@
 """Whether a question is English, by its small words and its letters; no model and no data but the lexicon."""
 
-from registry.lexicon import Lexicon
-
 from consumer.planner.normalise import Words
+from registry.lexicon import Lexicon
 
 ENOUGH = 0.25
 """Share of small English words above which no further look is taken."""
@@ -26,7 +25,8 @@ def is_english(words: Words, lexicon: Lexicon, known: frozenset[str]) -> bool:
     english = sum(text in lexicon.english for text in texts)
     if not texts or english >= len(texts) * ENOUGH:
         return True
-    foreign = max(sum(text in small and text not in lexicon.english for text in texts) for small in lexicon.foreign.values())
+    others = [text for text in texts if text not in lexicon.english]
+    foreign = max(sum(text in small for text in others) for small in lexicon.foreign.values())
     if foreign >= 2 and foreign > english:
         return False
     return len(texts) < MIN_WORDS or english > 0 or any(text in known for text in texts)

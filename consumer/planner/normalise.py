@@ -20,6 +20,7 @@ _REORDER = re.compile("[\u202b\u202e\u2067\U000e0000-\U000e007f]")
 _INVISIBLE = frozenset("\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800")
 # A word: letters and digits, apostrophes inside it, or one pictograph.
 _WORD = re.compile(r"[^\W_]+(?:['’ʼ`´][^\W_]+)*|[\u2600-\u27bf\U0001f000-\U0001faff]")
+_ASCII_WORD = re.compile(r"[a-z0-9]+(?:['`][a-z0-9]+)*")
 _MULTIPLE = re.compile(r"(.)\1{2,}")
 
 
@@ -61,14 +62,10 @@ class Words(NamedTuple):
 
 def read(cleaned: str) -> Words:
     """Splits a cleaned text into folded words."""
-    texts: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for match in _WORD.finditer(cleaned):
-        texts.append(fold(match[0]))
-        starts.append(match.start())
-        ends.append(match.end())
-    return Words(cleaned, tuple(texts), tuple(starts), tuple(ends))
+    ascii_only = cleaned.isascii()
+    found = list(_ASCII_WORD.finditer(cleaned.lower()) if ascii_only else _WORD.finditer(cleaned))
+    texts = tuple(text if ascii_only and (text := match[0]).isalnum() else fold(match[0]) for match in found)
+    return Words(cleaned, texts, tuple(match.start() for match in found), tuple(match.end() for match in found))
 
 
 def fold(word: str) -> str:

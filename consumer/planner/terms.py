@@ -12,12 +12,13 @@ from consumer.planner.normalise import Words, plainer, skeleton, unleet
 MIN_MISSPELT = 6
 """Letters a term needs before one slip counts: shorter words have too many real neighbours."""
 MAX_TERM = 16
-MAX_JOINED = 3
-"""Pieces that one cut up word may have, single letters apart."""
-MAX_BLANKED = 64
+MAX_PIECE = 3
+"""Letters of each piece of a word cut in three."""
+MAX_BLANKED = 32
 """Chunks with blanked letters looked at in one question."""
 # A chunk with a digit or sign among letters, such as w0men, f3m4le, wom@n, w*men, wom_en.
 _CHUNK = re.compile(r"(?<![A-Za-z0-9@$!|+*#_])[A-Za-z]*[0-9@$!|+*#_][A-Za-z0-9@$!|+*#_]{1,23}")
+_MIXED = re.compile(r"[A-Za-z][0-9@$!|+*#_]|[0-9@$!|+*#_][A-Za-z]")
 _WILD = re.compile(r"[*#_]+")
 
 
@@ -67,21 +68,21 @@ class Terms:
 
     def joined(self, words: Words) -> dict[int, str]:
         """Terms spelt by several neighbouring words, by the index of the last of them."""
-        texts = words.texts
+        terms, endings = self._terms, self._endings
         found: dict[int, str] = {}
-        letters = ""
-        for index, text in enumerate(texts):
-            letters = letters[-MAX_TERM:] + text if len(text) == 1 else ""
-            if letters[-3:] in self._endings and (term := self._ends_with_term(letters)):
-                found[index] = term
-            joined = text
-            for back in range(1, MAX_JOINED):
-                if index < back or len(joined) >= MAX_TERM:
-                    break
-                joined = texts[index - back] + joined
-                short = back == 1 or all(len(piece) <= 3 for piece in texts[index - back : index + 1])
-                if short and len(joined) >= 4 and joined in self._terms and joined not in self._ordinary:
-                    found[index] = joined
+        letters = before = last = ""
+        for index, text in enumerate(words.texts):
+            if last + text in terms:
+                found[index] = last + text
+            if len(text) <= MAX_PIECE:
+                if len(last) <= MAX_PIECE and len(before) <= MAX_PIECE and before + last + text in terms:
+                    found[index] = before + last + text
+                letters = letters[-MAX_TERM:] + text if len(text) == 1 else ""
+                if letters[-3:] in endings and (term := self._ends_with_term(letters)):
+                    found[index] = term
+            else:
+                letters = ""
+            before, last = last, text
         return found
 
     def _ends_with_term(self, letters: str) -> str | None:
@@ -93,6 +94,8 @@ class Terms:
     def signed(self, cleaned: str) -> dict[int, str]:
         """Terms written with digits, signs or blanked letters, by their offset in the text."""
         found: dict[int, str] = {}
+        if not _MIXED.search(cleaned):
+            return found
         blanked = 0
         for match in _CHUNK.finditer(cleaned):
             chunk = match[0].lower()
