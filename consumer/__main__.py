@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import logging
 import os
 import sys
 import traceback
@@ -88,6 +89,8 @@ def main() -> None:
     """The entry point of the console script."""
     arguments = sys.argv[1:]
     debug = "--debug" in arguments
+    if not debug:  # a broker that is away is our one line, not the library's own
+        logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     try:
         code = app.meta(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except cyclopts.CycloptsError as error:
