@@ -1,0 +1,94 @@
+"""The connection pool, and what an error of the database means for a question."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import asyncpg
+
+from consumer.deadline import Deadline
+from consumer.errors import PlannerError, Transient, Unreachable
+from consumer.observe import metrics
+
+if TYPE_CHECKING:
+    from asyncpg.pool import PoolConnectionProxy
+
+    Connection = PoolConnectionProxy[asyncpg.Record]
+    Direct = asyncpg.Connection[asyncpg.Record]
+else:
+    Connection = Direct = object
+
+CONNECT_SECONDS = 10.0
+# RESET ALL leaves the role, temporary tables and advisory locks of the last user of a connection behind.
+RESET = """
+RESET SESSION AUTHORIZATION; RESET ROLE; RESET ALL; DISCARD TEMP; CLOSE ALL; UNLISTEN *;
+"""
+
+# SQLSTATE classes and codes that say "not now": connection, resources, operator, rollback, lock; then read only (a
+# failover left us on a standby), a cached plan that a migration made stale, and objects being re-created.
+NOT_NOW_CLASSES = ("08", "53", "57", "40", "55")
+NOT_NOW = frozenset({"25006", "0A000", "42P10", "25P03"})
+STALE = frozenset({"25006", "0A000", "42P10"})
+"""After these every connection of the pool is suspect."""
+
+
+class StatementTooLong(PlannerError):
+    """A statement ran into its time limit: its node is dropped, the question goes on."""
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether trying again on a fresh connection may help.
+
+    asyncpg reports a connection that died under it as InterfaceError or InternalClientError (asyncpg#537, #784), not
+    as a connection error.
+    """
+    if isinstance(error, asyncpg.QueryCanceledError):
+        return False
+    if isinstance(error, asyncpg.PostgresError):
+        code = error.sqlstate or ""
+        return code[:2] in NOT_NOW_CLASSES or code in NOT_NOW
+    return isinstance(error, (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError))
+
+
+async def _reset(connection: Direct) -> None:
+    await connection.execute(RESET)
+
+
+async def open_pool(url: str, size: int, statement_cache: int) -> asyncpg.Pool:
+    """A pool of `size` connections. Raises Unreachable when Postgres does not answer."""
+    try:
+        return await asyncpg.create_pool(
+            url,
+            min_size=min(2, size),
+            max_size=size,
+            timeout=CONNECT_SECONDS,
+            statement_cache_size=statement_cache,
+            reset=_reset,
+        )
+    except (OSError, TimeoutError, asyncpg.PostgresError) as error:
+        raise Unreachable(f"Postgres: {type(error).__name__}; is it up, and is the database URL right?") from None
+
+
+async def close_pool(pool: asyncpg.Pool) -> None:
+    try:
+        await asyncio.wait_for(pool.close(), CONNECT_SECONDS)
+    except TimeoutError:
+        pool.terminate()
+
+
+@asynccontextmanager
+async def connection(pool: asyncpg.Pool, deadline: Deadline) -> AsyncGenerator[Connection, None]:
+    """A connection of the pool for the block. Raises Transient when none can be had in time or it breaks inside."""
+    started = time.perf_counter()
+    try:
+        async with pool.acquire(timeout=max(0.001, deadline.remaining())) as held:
+            metrics.POOL_WAIT.observe(time.perf_counter() - started)
+            yield held
+    except Exception as error:
+        if not is_transient(error):
+            raise
+        if getattr(error, "sqlstate", None) in STALE:
+            await pool.expire_connections()
+        raise Transient(type(error).__name__) from error
