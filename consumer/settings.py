@@ -45,7 +45,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     topic_replication: Annotated[
         int, about("replicas of topics that `planner topics` creates; -1 is the broker's default", ge=-1)
     ] = -1
-    topic_retention_hours: Annotated[int, about("retention of the answers, audit and dead letter topics", ge=1)] = 168
+    topic_retention_hours: Annotated[int, about("retention of topics that `planner topics` creates", ge=1)] = 168
     reply_topics: Annotated[
         str, about("topics that a reply header may name: names or globs; empty means the answers topic only")
     ] = ""
