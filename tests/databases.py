@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import hashlib
 import importlib.util
-import inspect
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
+from consumer.store.migrate import migrate
 from tests.support import ROOT, SHARED
 
 PASSWORD = "planner"
@@ -74,19 +74,12 @@ async def _made(server_url: str, kind: str, digest: str, fill: Callable[[str], A
             await connection.execute(f'drop database if exists "{draft}" with (force)')
             await connection.execute(f'create database "{draft}"')
             await fill(_url(server_url, draft))
-            await _passwords(connection)
             await connection.execute(f'alter database "{draft}" rename to "{name}"')
     return name
 
 
 async def _migrated(url: str) -> None:
-    if importlib.util.find_spec("consumer.store.migrate") is None:
-        return
-    from consumer.store.migrate import migrate
-
-    done = migrate(url)
-    if inspect.isawaitable(done):
-        await done
+    await migrate(url, passwords=dict.fromkeys(ROLES, PASSWORD))
 
 
 async def _loaded(url: str) -> None:
@@ -96,12 +89,6 @@ async def _loaded(url: str) -> None:
     from tests.market import load
 
     await load(url, SHARED / "data")
-
-
-async def _passwords(connection: asyncpg.Connection) -> None:
-    for role in ROLES:
-        if await connection.fetchval("select true from pg_roles where rolname = $1", role):
-            await connection.execute(f"alter role {role} password '{PASSWORD}'")
 
 
 def _digest(folder: str) -> str:
