@@ -1,0 +1,116 @@
+"""Publishing: which counts of a roster may be seen, decided once a snapshot and stored for the bench intents to
+look up. The answer is a function of roster, rule version, k and rounding: no noise, no secret, no history.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from consumer.bench import bounds
+from consumer.bench.lattice import RULE_VERSION, WITH_ABOVE, Atom, Lattice, Person, Reach, atom_of, nested
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """`k` is the smallest count ever published, `round` what a published count is floored to a multiple of."""
+
+    k: int = 11
+    round: int = 1
+
+    def text(self) -> str:
+        """What a snapshot was made by: the same roster and text give the same cells."""
+        return f"{RULE_VERSION} k={self.k} round={self.round}"
+
+    def printed(self, size: int) -> int:
+        return size // self.round * self.round
+
+    def interval(self, size: int) -> tuple[int, int]:
+        """What whoever reads the printed count knows of the true one."""
+        return max(self.k, self.printed(size)), self.printed(size) + self.round - 1
+
+
+def census(people: Iterable[Person], as_of: date, lattice: Lattice) -> Counter[Atom]:
+    return Counter(atom_of(person, as_of, lattice.vocabulary) for person in people)
+
+
+def publish(lattice: Lattice, counts: Counter[Atom], rule: Rule) -> tuple[int | None, ...]:
+    """The printed count of each group, None where it is withheld. Zero, small and withheld by overlap look alike.
+
+    The nested rule first, then the audit: while the published counts together recover or pin a group of 1 to k - 1,
+    the finest of the counts that do so is withheld. Raises `Misconfigured` if scipy is not installed.
+    """
+    sizes = lattice.sizes(counts)
+    kept = [i for i, published in enumerate(nested(lattice, sizes, rule.k)) if published]
+    masks = bounds.targets(lattice)
+    small = {
+        mask: size for mask, size in zip(masks, sizes_of(lattice, masks, counts), strict=True) if 1 <= size < rule.k
+    }
+    while True:
+        seen = [bounds.Published(lattice.members[i], *rule.interval(sizes[i])) for i in kept]
+        found = bounds.pinned(len(lattice.atoms), seen, list(small), list(small.values()), rule.k)
+        if not found:
+            break
+        withheld = _finest(found)
+        kept = [i for at, i in enumerate(kept) if at not in withheld]
+        # Withholding only adds rosters that fit, so a target once cleared stays cleared.
+        small = {finding.target: finding.size for finding in found}
+    shown = set(kept)
+    return tuple(rule.printed(size) if i in shown else None for i, size in enumerate(sizes))
+
+
+def _finest(found: list[bounds.Finding]) -> set[int]:
+    """One published group less for every finding that the ones already chosen don't break. Groups are in
+    publishing order, coarse before fine, so the highest index is the finest."""
+    withheld: set[int] = set()
+    for finding in found:
+        if not withheld & finding.because:
+            withheld.add(max(finding.because))
+    return withheld
+
+
+def sizes_of(lattice: Lattice, masks: Iterable[int], counts: Counter[Atom]) -> list[int]:
+    present = [(1 << i, counts[atom]) for i, atom in enumerate(lattice.atoms) if counts.get(atom)]
+    return [sum(n for bit, n in present if mask & bit) for mask in masks]
+
+
+class Cell(NamedTuple):
+    """One row of bench.cell. `wider_group` names the smallest published group around this one that counts more."""
+
+    clearance: str
+    compartments: str
+    within_months: int
+    labor_category: str
+    holders: int | None
+    or_above: int | None
+    wider_group: str
+    wider_count: int | None
+
+
+def cells(lattice: Lattice, printed: Sequence[int | None]) -> list[Cell]:
+    """Every cell of the lattice with its printed counts, in the lattice's order."""
+    place = {group: i for i, group in enumerate(lattice.groups)}
+    breadth = [mask.bit_count() for mask in lattice.members]
+    shown = sorted((i for i, count in enumerate(printed) if count is not None), key=lambda i: (breadth[i], i))
+    made: list[Cell] = []
+    for i, group in enumerate(lattice.groups):
+        if group.reach is Reach.OR_ABOVE:
+            continue
+        above = place[group._replace(reach=Reach.OR_ABOVE)] if group.clearance in WITH_ABOVE else i
+        inside = lattice.members[above]
+        around = (j for j in shown if inside & lattice.members[j] == inside and printed[j] != printed[above])
+        wider = next(around, 0)  # group 0 is everyone
+        made.append(
+            Cell(
+                group.clearance,
+                "/".join(group.compartments),
+                group.within,
+                group.category,
+                printed[i],
+                printed[above],
+                lattice.groups[wider].label(),
+                printed[wider],
+            )
+        )
+    return made
