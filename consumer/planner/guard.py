@@ -158,11 +158,12 @@ class Guard:
             return PASS
         named = [word[:40] for word in unexplained if not self._is_touchy(fold(word))]
         shown = "these words: " + ", ".join(f'"{word}"' for word in named[:MAX_NAMED]) if named else "one of the words"
-        return Verdict("refuse", Code.UNSUPPORTED_FILTER, (
-            "Staff are counted only by clearance, compartments, polygraph, labor category, skill and availability, and "
-            f"no query takes {shown}. Leaving words out would answer another question, so none of it was run. Ask "
-            "again without them."
-        ))
+        message = (
+            "Staff are counted only by clearance, compartments, polygraph, labor category, skill and availability, "
+            f"and no query takes {shown}. Leaving words out would answer another question, so none of it was run. "
+            "Ask again without them."
+        )
+        return Verdict("refuse", Code.UNSUPPORTED_FILTER, message)
 
     def _is_touchy(self, word: str) -> bool:
         return word in self._touchy or self._terms.of_word(word) is not None
@@ -278,7 +279,6 @@ class Guard:
             return True
         compares = before[-1:] in lex.ages_before or before[-2:] in lex.ages_before
         return compares and not any(word in lex.people for word in after)
-
 
 
 def _match(index: dict[str, list[Phrase]], texts: Phrase, at: int) -> int:

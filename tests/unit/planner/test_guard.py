@@ -16,8 +16,18 @@ from tests.support import SHARED
 
 CASES = Path(__file__).parents[2] / "cases"
 DIMENSIONS = (
-    "Software Engineer", "Systems Engineer", "Help Desk Analyst", "Network Engineer", "Project Manager",
-    "Cyber Analyst", "Data Scientist", "cloud migration", "kubernetes", "devsecops", "itil", "zero trust",
+    "Software Engineer",
+    "Systems Engineer",
+    "Help Desk Analyst",
+    "Network Engineer",
+    "Project Manager",
+    "Cyber Analyst",
+    "Data Scientist",
+    "cloud migration",
+    "kubernetes",
+    "devsecops",
+    "itil",
+    "zero trust",
 )
 GUARD = Guard(load_lexicon(), names=("Department of Veterans Affairs", "Veterans Evaluation Services, Inc."))
 
@@ -48,12 +58,15 @@ def test_shared_questions_get_their_label(name: str) -> None:
 
 
 @pytest.mark.skipif(not (SHARED / "data").exists(), reason="needs the shared data")
-@pytest.mark.parametrize("shape", [
-    "Who are the competitors at {} in 541512?",
-    "Show awards to {} in the last 24 months",
-    "Which vendors won contracts from {}?",
-    'Recompetes at "{}" within 18 months',
-])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "Who are the competitors at {} in 541512?",
+        "Show awards to {} in the last 24 months",
+        "Which vendors won contracts from {}?",
+        'Recompetes at "{}" within 18 months',
+    ],
+)
 def test_official_names_pass_in_market_questions(shape: str) -> None:
     with (SHARED / "data" / "eeo_trap_official_names.csv").open(encoding="utf-8") as file:
         names = [row["name"] for row in csv.DictReader(file)]
@@ -108,7 +121,7 @@ def test_marks_that_copying_leaves_behind_are_dropped(mark: str) -> None:
 PASSES = (
     "Which facial recognition tenders mention an ethics review?",
     "Who owns the race condition fix in the tracking software requirements?",
-    "Which SDVOSB, WOSB and 8(a) firms won 541512 awards at \"Department of Veterans Affairs\"?",
+    'Which SDVOSB, WOSB and 8(a) firms won 541512 awards at "Department of Veterans Affairs"?',
     "What did VETERANS EVALUATION SERVICES, INC. win in 24 months?",
     "Awards to WHITE PINE INNOVATIONS, LLC and BLACK CAPE, INC.",
     "How long is the parent contract of each single award vehicle?",
@@ -212,8 +225,21 @@ def test_an_invisible_letter_anywhere_hides_nothing(term: str, at: int, mark: st
 
 
 HOSTILE = (
-    "w0men ", "a ", "\"'", "womwn ", "w*m_n ", "9", "аsiаn ", "over 50 ", "native american ", "native; ",
-    "women's health award? ", "\u0430\u0431\u0432\u0433 ", "((((", "a" * 80 + " ", "department of ",
+    "w0men ",
+    "a ",
+    "\"'",
+    "womwn ",
+    "w*m_n ",
+    "9",
+    "аsiаn ",
+    "over 50 ",
+    "native american ",
+    "native; ",
+    "women's health award? ",
+    "\u0430\u0431\u0432\u0433 ",
+    "((((",
+    "a" * 80 + " ",
+    "department of ",
 )
 
 
