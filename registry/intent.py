@@ -80,6 +80,10 @@ class Intent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     and direction of the rows. `row_cap` bounds the result: the statement must not have a LIMIT of its own beyond
     it, the runner fetches one row more to know whether the cap bit. `scope` is what the asker must hold, always
     `{plane}:read`. `suppressed` marks statements that look up published bench cells.
+
+    `one_of` names optional parameters of which at least one must be bound: a market is an agency, a NAICS code or
+    both, and never the whole government for want of a word. A parameter that the question gives but gets wrong
+    (ambiguous, invalid) is never one of the missing ones: it leaves the intent unbound.
     """
 
     name: str
@@ -88,6 +92,7 @@ class Intent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     heading: str
     noun: tuple[str, ...]
     params: tuple[Param, ...] = ()
+    one_of: tuple[str, ...] = ()
     columns: tuple[Column, ...]
     edges: tuple[Edge, ...] = ()
     row_cap: int = 50
