@@ -75,7 +75,7 @@ TYPOS = [
     ("worker.replica=2", "at '/worker'"),
     ("autoscaling.mode=kda", "at '/autoscaling/mode'"),
     ("image.digest=sha256:12", "at '/image/digest'"),
-    ("settings.Concurrency=8", "at '/settings'"),
+    ("settings.Concurrency=8", "'Concurrency' does not match"),
 ]
 
 
