@@ -116,9 +116,7 @@ async def standing(client: AIOKafkaAdminClient, settings: Settings) -> list[Stan
             topic=topic.name,
             partitions=len(have[topic.name]),
             replicas=min(len(partition["replicas"]) for partition in have[topic.name]),
-            done=Done.SHORT
-            if topic.name == settings.topic_dlt and len(have[topic.name]) < questions
-            else Done.EXISTS,
+            done=Done.SHORT if topic.name == settings.topic_dlt and len(have[topic.name]) < questions else Done.EXISTS,
         )
         for topic in wanted(settings)
         if topic.name in have

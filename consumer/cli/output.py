@@ -1,7 +1,7 @@
 """What a person sees in a terminal: aligned, short, the next step named. Nothing here decides anything."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from rich.console import Console
@@ -100,3 +100,22 @@ def _counted(number: int, noun: str) -> str:
 
 def _words(code: str) -> str:
     return code.replace("_", " ")
+
+
+def pairs(values: Mapping[str, str]) -> None:
+    """Names and values, aligned."""
+    width = max(map(len, values))
+    for name, value in values.items():
+        console().print(f"[dim]{name:<{width}}[/dim]  {escape(value)}", soft_wrap=True)
+
+
+def step(text: str) -> None:
+    """What happens next, in a command of several steps."""
+    console().print(f"\n[bold cyan]{escape(text)}[/]")
+
+
+def question(number: int, shows: str, text: str) -> None:
+    """The heading of one question among several."""
+    out = console()
+    out.rule(style="dim")
+    out.print(f"[bold]{number}. {escape(text)}[/]  [dim]({escape(shows)})[/]\n")

@@ -6,7 +6,7 @@ import random
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,8 +73,10 @@ async def start(
     log: Path,
     death_signal: signal.Signals = signal.SIGKILL,
     uid: int = leash.KEEP_USER,
+    variables: Mapping[str, str] | None = None,
 ) -> Running:
-    """Starts `command` so that it gets `death_signal` when this process is gone, however it went.
+    """Starts `command` so that it gets `death_signal` when this process is gone, however it went. It inherits our
+    environment, `variables` added.
 
     Must be called from the main thread: the kernel ties the leash to the thread that started the child.
     """
@@ -88,6 +90,7 @@ async def start(
             stdout=output,
             stderr=output,
             start_new_session=True,
+            env={**os.environ, **(variables or {})},
         )
     return Running(name, process, log)
 
@@ -112,3 +115,14 @@ def free_ports(count: int) -> list[int]:
     for probe in held:
         probe.close()
     return found
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen on `port` of loopback now; 0 never counts as one."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: TIME_WAIT is no hindrance
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return port != 0

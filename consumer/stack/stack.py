@@ -42,7 +42,7 @@ async def embedded_stack(folder: Path | None = None, brokers: int = 1) -> AsyncG
     With `folder` the data stays there for the next start, without it the data goes when the stack does. Raises
     `Misconfigured` when another stack holds the folder, the extra `embedded` is missing or a part does not start.
     """
-    with _folder(folder) as home:
+    with held_folder(folder) as home:
         started = await asyncio.gather(kafka.start(home, brokers), postgres.start(home), return_exceptions=True)
         parts = [part for part in started if not isinstance(part, BaseException)]
         try:
@@ -58,7 +58,11 @@ async def embedded_stack(folder: Path | None = None, brokers: int = 1) -> AsyncG
 
 
 @contextlib.contextmanager
-def _folder(named: Path | None) -> Generator[Path]:
+def held_folder(named: Path | None) -> Generator[Path]:
+    """The folder `named`, or a temporary one that goes at the end, locked against a second stack meanwhile.
+
+    Raises `Misconfigured` when another stack holds it or it can't be made.
+    """
     if named is None:
         _sweep(reach.base())
         home = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=reach.base()))
