@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from consumer.bench import bounds
-from consumer.bench.lattice import RULE_VERSION, WITH_ABOVE, Atom, Lattice, Person, Reach, atom_of, nested
+from consumer.bench.lattice import ANY, LADDER, RULE_VERSION, Atom, Group, Lattice, Person, Reach, atom_of, nested
 
 
 class Rule(Struct, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ def cells(lattice: Lattice, printed: Sequence[int | None]) -> list[Cell]:
     for i, group in enumerate(lattice.groups):
         if group.reach is Reach.OR_ABOVE:
             continue
-        above = place[group._replace(reach=Reach.OR_ABOVE)] if group.clearance in WITH_ABOVE else i
+        above = place.get(_or_above(group), i)
         inside = lattice.members[above]
         around = (j for j in shown if inside & lattice.members[j] == inside and printed[j] != printed[above])
         wider = next(around, 0)  # group 0 is everyone
@@ -114,3 +114,10 @@ def cells(lattice: Lattice, printed: Sequence[int | None]) -> list[Cell]:
             )
         )
     return made
+
+
+def _or_above(group: Group) -> Group:
+    """The group of everyone at this level or above: of the lowest level, everyone."""
+    if group.clearance == LADDER[0]:
+        return group._replace(clearance=ANY)
+    return group._replace(reach=Reach.OR_ABOVE)
