@@ -173,7 +173,9 @@ class Guard:
         if text.isdigit():
             after = words.texts[index + 1 : index + 3]
             return any(word in self._lexicon.units for word in after)
-        return text in known or len(text) == 1 or (text.endswith("s") and text[:-1] in known)
+        if len(text) == 1:
+            return not _spelt_out(words.texts, index)
+        return text in known or (text.endswith("s") and text[:-1] in known)
 
     def _mask(self, words: Words) -> bytearray:
         """Marks the words inside official names, business terms and companies, longest first."""
@@ -286,6 +288,12 @@ def _match(index: dict[str, list[Phrase]], texts: Phrase, at: int) -> int:
         if texts[at : at + len(phrase)] == phrase:
             return len(phrase)
     return 0
+
+
+def _spelt_out(texts: Phrase, at: int) -> bool:
+    """Whether a single letter is one of three in a row, which is a word in disguise."""
+    windows = (texts[start : start + 3] for start in range(max(0, at - 2), at + 1))
+    return any(len(window) == 3 and all(len(text) == 1 for text in window) for window in windows)
 
 
 def _folded(texts: Iterable[str]) -> Iterable[str]:
