@@ -41,6 +41,9 @@ class Lexicon(Struct, frozen=True, kw_only=True):
     joins: frozenset[str]
     openers: frozenset[str]
     ages_before: frozenset[Phrase]
+    ages_tens: frozenset[str]
+    ages_plurals: frozenset[str]
+    ages_ones: frozenset[str]
     ages_plural_before: frozenset[str]
     ages_after: frozenset[Phrase]
     requires: frozenset[str]
@@ -101,6 +104,9 @@ def load_lexicon(folder: str = "") -> Lexicon:
         joins=words("clauses", "joins"),
         openers=words("clauses", "openers"),
         ages_before=phrases("ages", "before"),
+        ages_tens=words("ages", "tens"),
+        ages_plurals=words("ages", "plurals"),
+        ages_ones=words("ages", "ones"),
         ages_plural_before=words("ages", "plural_before"),
         ages_after=phrases("ages", "after"),
         requires=words("market", "requires"),

@@ -80,8 +80,14 @@ def _is_person(texts: tuple[str, ...], index: int, lexicon: Lexicon) -> bool:
             return before in lexicon.of_team
         case "us":
             return before == "of"
+        case "who":
+            return texts[index + 1 : index + 2] in (("on",), ("among",)) and _is_ours(texts, index + 2, lexicon)
         case word:
             return word in lexicon.people
+
+
+def _is_ours(texts: tuple[str, ...], index: int, lexicon: Lexicon) -> bool:
+    return index < len(texts) and (texts[index] in lexicon.own or texts[index] == "us")
 
 
 def _is_own(texts: tuple[str, ...], index: int, end: int, lexicon: Lexicon) -> bool:

@@ -25,7 +25,6 @@ from registry.lexicon import Lexicon, Phrase
 NEAR = 4
 """Words between a weak term and the word for people that makes it one."""
 AGES = range(16, 100)
-_AGE_WORDS = frozenset(f"{age}{plural}" for age in AGES for plural in ("", "s"))
 MAX_EXAMINED = 256
 """Words that may be disguises looked at in one question; past it only exact terms count, and layer 2."""
 MAX_NAMED = 8
@@ -86,6 +85,9 @@ class Guard:
         explaining = (self._ordinary - (lex.heads - lex.market) - lex.leave) | lex.plain | lex.places
         self._known = (frozenset(_folded(vocabulary)) | explaining) - self._touchy
         self._masks: dict[str, list[Phrase]] = {}
+        decades = {f"{age}s" for age in AGES} | lex.ages_plurals
+        self._decades = frozenset(decades)
+        self._ages = frozenset({str(age) for age in AGES} | lex.ages_tens | decades)
         self._proxies: dict[str, list[Phrase]] = {}
         self._names = 0
         for phrase in lex.masks:
@@ -171,11 +173,18 @@ class Guard:
     def _explained(self, words: Words, index: int, known: frozenset[str]) -> bool:
         text = words.texts[index]
         if text.isdigit():
-            after = words.texts[index + 1 : index + 3]
-            return any(word in self._lexicon.units for word in after)
+            return self._is_counted(words.texts[index + 1 : index + 6])
         if len(text) == 1:
             return not _spelt_out(words.texts, index)
         return text in known or (text.endswith("s") and text[:-1] in known)
+
+    def _is_counted(self, after: Phrase) -> bool:
+        """Whether a number counts what follows: a unit at once, or people with words that say which."""
+        lex = self._lexicon
+        if any(word in lex.units for word in after[:2]):
+            return True
+        place = next((at for at, word in enumerate(after) if word in lex.people), None)
+        return place is not None and lex.english.isdisjoint(after[:place])
 
     def _mask(self, words: Words) -> bytearray:
         """Marks the words inside official names, business terms and companies, longest first."""
@@ -207,7 +216,7 @@ class Guard:
         found = self._found(words)
         starts = [i for i, text in enumerate(words.texts) if text in self._proxies]
         proxies = {i: phrase for i in starts if (phrase := self._proxy(words, i))}
-        ages = [i for i, text in enumerate(words.texts) if text in _AGE_WORDS and self._filters_age(words, i)]
+        ages = [i for i, text in enumerate(words.texts) if text in self._ages and self._filters_age(words, i)]
         if not (found or proxies or ages):
             return False
         masked = self._mask(words)
@@ -272,15 +281,17 @@ class Guard:
     def _filters_age(self, words: Words, index: int) -> bool:
         """`over 50`, `under 35`, `in their 40s`, `50 or older`, with no unit after the number and no one counted."""
         lex, texts = self._lexicon, words.texts
-        before, after = texts[max(0, index - 3) : index], texts[index + 1 : index + 4]
-        if after and (after[0] in lex.units or any(word in lex.units for word in after[:2])):
+        before, after = texts[max(0, index - 3) : index], texts[index + 1 : index + 5]
+        if texts[index] in lex.ages_tens and after and after[0] in lex.ages_ones:
+            after = after[1:]  # thirty five
+        if any(word in lex.units for word in after[:2]):
             return False
-        if texts[index].endswith("s"):
+        if texts[index] in self._decades:
             return bool(before) and before[-1] in lex.ages_plural_before
         if after[:2] in lex.ages_after:
             return True
         compares = before[-1:] in lex.ages_before or before[-2:] in lex.ages_before
-        return compares and not any(word in lex.people for word in after)
+        return compares and not any(word in lex.people for word in after[:3])
 
 
 def _match(index: dict[str, list[Phrase]], texts: Phrase, at: int) -> int:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import time
 from pathlib import Path
 
@@ -28,15 +29,25 @@ DIMENSIONS = (
     "devsecops",
     "itil",
     "zero trust",
+    "radar",
+    "rmf",
+    "gis",
 )
-GUARD = Guard(load_lexicon(), names=("Department of Veterans Affairs", "Veterans Evaluation Services, Inc."))
+GUARD = Guard(
+    load_lexicon(),
+    names=("Department of Veterans Affairs", "Veterans Evaluation Services, Inc."),
+    vocabulary=("requirement tree",),
+)
+UUID = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
 
 def judge(question: str) -> tuple[str, Code | None]:
     """What a question about staff meets: layer 1, and layer 2 where it is about people."""
     verdict = GUARD.check(question)
     if verdict.passed and GUARD.about_people(question):
-        verdict = GUARD.unsupported(GUARD.unexplained(question, (), DIMENSIONS))
+        verdict = GUARD.unsupported(
+            GUARD.unexplained(question, [m.span() for m in UUID.finditer(question)], DIMENSIONS)
+        )
     return verdict.verdict, verdict.code
 
 
@@ -44,7 +55,7 @@ def lines(path: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("name", ["guard_fresh.jsonl", "guard_blind.jsonl"])
+@pytest.mark.parametrize("name", ["guard_fresh.jsonl", "guard_blind.jsonl", "guard_third.jsonl"])
 def test_labelled_questions_get_their_label(name: str) -> None:
     wrong = [case["id"] for case in lines(CASES / name) if judge(case["question"])[0] != case["expect"]]
     assert not wrong
