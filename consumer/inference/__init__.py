@@ -1,6 +1,6 @@
 """Who proposes intents and who writes the words: embedded and deterministic, or a model server."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import httpx
@@ -23,7 +23,7 @@ class Inference(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def open_inference(settings: Settings) -> AsyncIterator[Inference]:
+async def open_inference(settings: Settings) -> AsyncGenerator[Inference]:
     """What the settings name, closed at the end. Raises `Misconfigured` when a model server isn't fully named."""
     if settings.inference == "embedded":
         yield Inference(EmbeddedProposer(), None)

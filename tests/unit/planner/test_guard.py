@@ -35,7 +35,7 @@ DIMENSIONS = (
 )
 GUARD = Guard(
     load_lexicon(),
-    names=("Department of Veterans Affairs", "Veterans Evaluation Services, Inc."),
+    names=("Department of Veterans Affairs", "Office of Personnel Management", "Veterans Evaluation Services, Inc."),
     vocabulary=("requirement tree",),
 )
 UUID = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
