@@ -1,0 +1,172 @@
+"""What goes in and out of Kafka: received records, outgoing ones, their headers."""
+
+import struct
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from msgspec import Struct
+
+from consumer.errors import DeadLetterReason, Permanent
+from schemas import Answer, PlanAnswered
+from schemas.audit import PLAN_ANSWERED
+from schemas.codec import encode
+
+Headers = tuple[tuple[str, bytes], ...]
+
+SOURCE = "planner"
+ANSWER_TYPE = "aedt.ai.answer"
+RECORD_OVERHEAD_BYTES = 512
+"""What a batch adds to a record: lengths, offsets, the batch's own header, with room to spare."""
+MAX_REASON_HEADERS_BYTES = 16_384
+"""Headers of a dead letter beyond this are left out: a record must not grow until no topic takes it."""
+
+REPLY_TOPIC = ("kafka_replyTopic", "reply_to")
+REPLY_PARTITION = "kafka_replyPartition"
+CORRELATION = ("kafka_correlationId", "correlation_id")
+TRACE = ("traceparent", "tracestate")
+DLT_PREFIXES = ("kafka_dlt-", "planner_dlt-")
+
+
+class Received(Struct, frozen=True):
+    """One record as it was read. `timestamp_ms` is the broker's or the publisher's, milliseconds since 1970."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+    def header(self, name: str) -> bytes | None:
+        """The last header of that name, as Kafka's own `lastHeader`."""
+        return next((value for key, value in reversed(self.headers) if key == name), None)
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.key or b"") + len(self.value or b"") + sum(len(k) + len(v or b"") for k, v in self.headers)
+
+
+class Outgoing(Struct, frozen=True):
+    """One record to write in the transaction that settles its question."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    partition: int | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        headers = sum(len(k) + len(v or b"") + 10 for k, v in self.headers)
+        return len(self.key or b"") + len(self.value or b"") + headers + RECORD_OVERHEAD_BYTES
+
+
+Handler = Callable[[Received], Awaitable[Sequence[Outgoing]]]
+"""Answers one record with the records that settle it. Raises Permanent where only a dead letter can."""
+
+
+class Routes(Struct, frozen=True):
+    """Where records go. `replies` are names or globs that a reply header may name."""
+
+    answers: str
+    audit: str
+    dead_letters: str
+    replies: tuple[str, ...]
+    max_bytes: int
+
+
+def event_id(received: Received) -> UUID:
+    """The id of what follows from this record: the same on every redelivery of it."""
+    return uuid5(NAMESPACE_URL, f"planner:{received.topic}/{received.partition}/{received.offset}")
+
+
+def answer_record(received: Received, answer: Answer, routes: Routes) -> Outgoing:
+    """The answer on its reply topic, under the question's key. Raises Permanent when it may not go there or can't."""
+    topic, partition = reply_address(received, routes)
+    correlation = tuple((name, value) for name in CORRELATION if (value := received.header(name)) is not None)
+    identity = uuid5(event_id(received), ANSWER_TYPE)
+    headers = _cloudevent(identity, ANSWER_TYPE, answer.answered_at) + _trace(received) + correlation
+    record = Outgoing(topic, received.key, encode(answer), headers, partition)
+    if record.size_bytes > routes.max_bytes:
+        raise Permanent(DeadLetterReason.ANSWER_TOO_LARGE)
+    return record
+
+
+def audit_record(received: Received, event: PlanAnswered, routes: Routes) -> Outgoing:
+    headers = _cloudevent(event.event_id, PLAN_ANSWERED, event.occurred_at) + _trace(received)
+    return Outgoing(routes.audit, str(event.tenant_id).encode(), encode(event), headers)
+
+
+def dead_letter(received: Received, reason: DeadLetterReason, topic: str) -> Outgoing:
+    """The record byte for byte, on the same partition number, with Spring's headers and our reason.
+
+    No message and no stack trace: they could carry what the record says. What an earlier pass added is replaced, so
+    a record that comes back again and again does not grow (spring-kafka#1994).
+    """
+    own = tuple((k, v) for k, v in received.headers if not k.startswith(DLT_PREFIXES))
+    if sum(len(k) + len(v or b"") for k, v in own) > MAX_REASON_HEADERS_BYTES:
+        own = ()
+    added: Headers = (
+        ("kafka_dlt-original-topic", received.topic.encode()),
+        ("kafka_dlt-original-partition", struct.pack(">i", received.partition)),
+        ("kafka_dlt-original-offset", struct.pack(">q", received.offset)),
+        ("kafka_dlt-original-timestamp", struct.pack(">q", received.timestamp_ms)),
+        ("kafka_dlt-exception-fqcn", b"consumer.errors.Permanent"),
+        ("planner_dlt-reason", reason.value.encode()),
+    )
+    return Outgoing(topic, received.key, received.value, own + added, received.partition)
+
+
+def reply_address(received: Received, routes: Routes) -> tuple[str, int | None]:
+    """Topic and partition of the answer. Raises Permanent for a topic that is not allowed or a partition that is none.
+
+    Spring's headers come first, FastStream's second. The partition is obeyed when it is there: the asker listens to
+    that one alone.
+    """
+    named = next((value for name in REPLY_TOPIC if (value := received.header(name)) is not None), None)
+    if named is None:
+        return routes.answers, None
+    try:
+        topic = named.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Permanent(DeadLetterReason.BAD_REPLY_TOPIC) from None
+    if topic != routes.answers and not any(fnmatchcase(topic, allowed) for allowed in routes.replies):
+        raise Permanent(DeadLetterReason.BAD_REPLY_TOPIC)
+    partition = received.header(REPLY_PARTITION)
+    if partition is None:
+        return topic, None
+    if len(partition) != 4 or partition[0] & 0x80:
+        raise Permanent(DeadLetterReason.BAD_REPLY_PARTITION)
+    return topic, int.from_bytes(partition, "big")
+
+
+def _cloudevent(identity: UUID, kind: str, at: datetime) -> Headers:
+    """CloudEvents 1.0, binary mode (Kafka protocol binding 3.2)."""
+    return (
+        ("ce_specversion", b"1.0"),
+        ("ce_id", str(identity).encode()),
+        ("ce_source", SOURCE.encode()),
+        ("ce_type", kind.encode()),
+        ("ce_time", at.astimezone(UTC).isoformat().replace("+00:00", "Z").encode()),
+        ("content-type", b"application/json"),
+    )
+
+
+def _trace(received: Received) -> Headers:
+    """The trace context as it came; one that is malformed is left out in silence (W3C Trace Context 3.2.2)."""
+    parent = received.header("traceparent")
+    if parent is None or len(parent) > 256 or not _is_traceparent(parent):
+        return ()
+    state = received.header("tracestate")
+    return (("traceparent", parent), ("tracestate", state)) if state is not None else (("traceparent", parent),)
+
+
+def _is_traceparent(value: bytes) -> bool:
+    parts = value.split(b"-")
+    sizes = (2, 32, 16, 2)
+    if len(parts) < 4 or any(len(p) != size for p, size in zip(parts, sizes, strict=False)):
+        return False
+    return all(byte in b"0123456789abcdef" for part in parts[:4] for byte in part) and parts[0] != b"ff"
