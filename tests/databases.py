@@ -6,7 +6,6 @@ Roles belong to the whole server, so all that touches them or a template runs un
 import asyncio
 import contextlib
 import hashlib
-import importlib.util
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 from consumer.store.migrate import migrate
+from tests import market as market_files
 from tests.support import ROOT, SHARED
 
 PASSWORD = "planner"
@@ -84,11 +84,7 @@ async def _migrated(url: str) -> None:
 
 async def _loaded(url: str) -> None:
     await _migrated(url)
-    if importlib.util.find_spec("tests.market") is None:
-        return
-    from tests.market import load
-
-    await load(url, SHARED / "data")
+    await market_files.fill(url, SHARED / "data")
 
 
 def _digest(folder: str) -> str:

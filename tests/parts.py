@@ -99,7 +99,7 @@ async def _hold(written: Path, session_pid: int) -> None:
         while not over.is_set() and _runs(session_pid):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(over.wait(), 0.5)
-    written.unlink(missing_ok=True)
+    written.unlink(missing_ok=True)  # noqa: ASYNC240 nothing else runs here
 
 
 @contextlib.asynccontextmanager
@@ -110,8 +110,8 @@ async def _embedded() -> AsyncGenerator[Parts]:
 
 @contextlib.asynccontextmanager
 async def _containers() -> AsyncGenerator[Parts]:
-    from testcontainers.kafka import KafkaContainer
-    from testcontainers.postgres import PostgresContainer
+    from testcontainers.kafka import KafkaContainer  # noqa: PLC0415 slow to import, and only used with Docker
+    from testcontainers.postgres import PostgresContainer  # noqa: PLC0415
 
     kafka = KafkaContainer(KAFKA_IMAGE).with_kraft()
     postgres = PostgresContainer(POSTGRES_IMAGE).with_command("postgres -c max_connections=400 -c fsync=off")

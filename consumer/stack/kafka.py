@@ -95,7 +95,7 @@ class Cluster:
             raise Misconfigured(f"Kafka did not answer within {seconds:g} s: {words}") from None
 
     async def stop(self) -> None:
-        """Stops all brokers side by side. A lone broker gets no controlled shutdown it could hand its leaders in."""
+        """Stops all brokers side by side."""
         await asyncio.gather(*(broker.stop() for broker in self.brokers))
 
     async def kill(self) -> None:

@@ -15,7 +15,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
+from consumer.errors import PlannerError
 from consumer.settings import Settings
+from consumer.store.load import load as load_files
 from schemas.answer import Route, Status
 
 SEED = 541_512
@@ -57,16 +59,16 @@ class Vendor(NamedTuple):
 
 
 VENDORS = (
-    Vendor("", "QUILLHAVEN SYSTEMS LLC", 24),
-    Vendor("", "OSTRELLE DATA WORKS INC", 18),
-    Vendor("", "MARROWICK FEDERAL LLC", 13),
-    Vendor("", "BRIGHTSPAR NETWORKS INC", 11),
-    Vendor("", "VELTRANE CYBER LLC", 9),
-    Vendor("", "CORVANE TECHNOLOGIES INC", 8),
-    Vendor("", "DUSKFIELD SOLUTIONS LLC", 6),
-    Vendor("", "PALEWATER ENGINEERING INC", 5),
-    Vendor("", "HOLLOWREED CONSULTING LLC", 4),
-    Vendor("", "TAMSIN BRIDGE ANALYTICS LLC", 2),
+    Vendor("QHVNLK4TWJ71", "QUILLHAVEN SYSTEMS LLC", 24),
+    Vendor("ZD7RMXK2PSN1", "OSTRELLE DATA WORKS INC", 18),
+    Vendor("MWKF9LQ3HTB1", "MARROWICK FEDERAL LLC", 13),
+    Vendor("BSPN6GXR4KD1", "BRIGHTSPAR NETWORKS INC", 11),
+    Vendor("VTCY8JLM5WQ1", "VELTRANE CYBER LLC", 9),
+    Vendor("CRVN3TKH9PX1", "CORVANE TECHNOLOGIES INC", 8),
+    Vendor("DFSL5NWQ7MG1", "DUSKFIELD SOLUTIONS LLC", 6),
+    Vendor("PLWT4EKR8ZN1", "PALEWATER ENGINEERING INC", 5),
+    Vendor("HRWD9CLS6BJ1", "HOLLOWREED CONSULTING LLC", 4),
+    Vendor("TBRG7ALY3XK1", "TAMSIN BRIDGE ANALYTICS LLC", 2),
 )
 
 
@@ -153,11 +155,10 @@ async def load(settings: Settings) -> None:
     """Loads the sample data laid around today; loading it again on the same day changes nothing."""
     with tempfile.TemporaryDirectory(prefix="planner-sample-") as folder:
         for files in write(Path(folder), datetime.now(UTC).date()):
-            await _load(settings, files)
-
-
-async def _load(settings: Settings, files: Files) -> None:
-    raise NotImplementedError
+            tenant = TENANT if files.private else None
+            report = await load_files(files.kind, [files.path], settings.admin_database_url, tenant)
+            if report.total.rejected:
+                raise PlannerError(f"sample {files.kind}: {report.total.rejected} rows were rejected")
 
 
 def _write(path: Path, rows: Sequence[dict[str, object]]) -> Path:
@@ -170,52 +171,67 @@ def _write(path: Path, rows: Sequence[dict[str, object]]) -> Path:
 
 def _awards(rng: random.Random, today: date) -> Iterator[dict[str, object]]:
     for number in range(AWARDS):
-        vendor = rng.choices(VENDORS, [v.weight for v in VENDORS])[0]
-        agency, parent = rng.choice(AGENCIES)
-        naics = rng.choices(tuple(NAICS), (5, 3, 2))[0]
-        code, set_aside = rng.choice(SET_ASIDES)
-        start = today - timedelta(days=rng.randrange(30, 1_600))
-        current = start + timedelta(days=365 * rng.randrange(1, 6))
-        potential = current + timedelta(days=365 * rng.choice((0, 0, 1, 2)))
-        ceiling = Decimal(rng.randrange(400_000, 48_000_000))
-        obligated = (ceiling * rng.randrange(20, 95) / 100).quantize(Decimal("0.01"))
-        piid = f"SAMPLE{number:06d}"
-        sole = rng.random() < 0.15
+        yield from _actions(rng, today, number)
+
+
+def _actions(rng: random.Random, today: date, number: int) -> Iterator[dict[str, object]]:
+    """One award as its actions: the base, then a modification a year that adds money or takes some back."""
+    piid = f"SAMPLE{number:06d}"
+    start = today - timedelta(days=rng.randrange(30, 1_600))
+    current = start + timedelta(days=365 * rng.randrange(1, 6))
+    ceiling = Decimal(rng.randrange(400_000, 48_000_000))
+    award = {
+        "contract_award_unique_key": f"CONT_AWD_{piid}_SAMPLE",
+        "award_id_piid": piid,
+        "potential_total_value_of_award": ceiling,
+        "period_of_performance_start_date": start,
+        "period_of_performance_current_end_date": current,
+        "period_of_performance_potential_end_date": current + timedelta(days=365 * rng.choice((0, 0, 1, 2))),
+        **_market(rng),
+    }
+    for modification, day in enumerate(range(0, (today - start).days, 365)):
+        taken_back = modification > 0 and rng.random() < 0.15
+        money = (ceiling * rng.randrange(5, 20) / 100).quantize(Decimal("0.01"))
         yield {
-            "contract_award_unique_key": f"CONT_AWD_{piid}_SAMPLE",
-            "award_id_piid": piid,
-            "total_obligated_amount": obligated if number % 37 else -(obligated / 50).quantize(Decimal("0.01")),
-            "current_total_value_of_award": ceiling,
-            "potential_total_value_of_award": ceiling * 2,
-            "award_base_action_date": start,
-            "award_base_action_date_fiscal_year": start.year + (start.month >= 10),
-            "award_latest_action_date": min(start + timedelta(days=200), today),
-            "period_of_performance_start_date": start,
-            "period_of_performance_current_end_date": current,
-            "period_of_performance_potential_end_date": potential,
-            "awarding_agency_name": parent,
-            "awarding_sub_agency_name": agency,
-            "recipient_uei": vendor.uei,
-            "recipient_name": vendor.name,
-            "recipient_parent_uei": vendor.uei,
-            "recipient_parent_name": vendor.name,
-            "award_or_idv_flag": "AWARD",
-            "award_type": "DELIVERY ORDER",
-            "prime_award_base_transaction_description": rng.choice(WORK).upper(),
-            "naics_code": naics,
-            "naics_description": NAICS[naics].upper(),
-            "product_or_service_code": "DA01",
-            "extent_competed_code": "C" if sole else "A",
-            "extent_competed": "NOT COMPETED" if sole else "FULL AND OPEN COMPETITION",
-            "type_of_set_aside_code": code,
-            "type_of_set_aside": set_aside,
-            "number_of_offers_received": 1 if sole else rng.randrange(1, 9),
+            "contract_transaction_unique_key": f"SAMPLE_{piid}_{modification}",
+            **award,
+            "modification_number": f"P{modification:05d}" if modification else "0",
+            "action_date": start + timedelta(days=day),
+            "federal_action_obligation": -money if taken_back else money,
+            "action_type": "FUNDING ONLY ACTION" if modification else "",
         }
+
+
+def _market(rng: random.Random) -> dict[str, object]:
+    """Who buys, who sells, and how it was competed."""
+    vendor = rng.choices(VENDORS, [v.weight for v in VENDORS])[0]
+    agency, parent = rng.choice(AGENCIES)
+    naics = rng.choices(tuple(NAICS), (5, 3, 2))[0]
+    code, set_aside = rng.choice(SET_ASIDES)
+    sole = rng.random() < 0.15
+    return {
+        "awarding_agency_name": parent,
+        "awarding_sub_agency_name": agency,
+        "recipient_uei": vendor.uei,
+        "recipient_name": vendor.name,
+        "recipient_parent_uei": vendor.uei,
+        "recipient_parent_name": vendor.name,
+        "award_type": "DELIVERY ORDER",
+        "transaction_description": rng.choice(WORK).upper(),
+        "naics_code": naics,
+        "naics_description": NAICS[naics].upper(),
+        "product_or_service_code": "DA01",
+        "extent_competed_code": "C" if sole else "A",
+        "extent_competed": "NOT COMPETED" if sole else "FULL AND OPEN COMPETITION",
+        "type_of_set_aside_code": code,
+        "type_of_set_aside": set_aside,
+        "number_of_offers_received": 1 if sole else rng.randrange(1, 9),
+    }
 
 
 def _subawards(rng: random.Random, awards: Sequence[dict[str, object]]) -> Iterator[dict[str, object]]:
     for number, prime in enumerate(rng.sample(awards, SUBAWARDS)):
-        sub = rng.choice([v for v in VENDORS if v.uei != prime["recipient_uei"] or not v.uei])
+        sub = rng.choice([v for v in VENDORS if v.uei != prime["recipient_uei"]])
         yield {
             "prime_award_unique_key": prime["contract_award_unique_key"],
             "prime_award_piid": prime["award_id_piid"],
@@ -226,6 +242,7 @@ def _subawards(rng: random.Random, awards: Sequence[dict[str, object]]) -> Itera
             "prime_award_naics_code": prime["naics_code"],
             "subaward_type": "sub-contract",
             "subaward_number": f"S{number:05d}",
+            "subaward_sam_report_id": f"SAMPLE{number:05d}",
             "subaward_amount": rng.randrange(20_000, 900_000),
             "subaward_action_date": prime["period_of_performance_start_date"],
             "subawardee_uei": sub.uei,

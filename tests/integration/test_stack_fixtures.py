@@ -6,6 +6,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from tests.conftest import Topics
 from tests.databases import Database
+from tests.market import TENANT
 from tests.support import eventually
 
 pytestmark = pytest.mark.integration
@@ -33,3 +34,12 @@ async def test_eventually_names_the_last_value_when_the_time_is_up() -> None:
     with pytest.raises(AssertionError, match="last value 0"):
         await eventually(lambda: 0, seconds=0.05)
     assert await eventually(lambda: 7) == 7
+
+
+async def test_the_shared_files_are_loaded_once(market_database: Database) -> None:
+    connection = await asyncpg.connect(market_database.admin_url)
+    try:
+        assert await connection.fetchval("select count(*) from market.award") > 5_000
+        assert await connection.fetchval("select count(*) from graph.requirement where tenant_id = $1", TENANT) == 278
+    finally:
+        await connection.close()
