@@ -113,12 +113,13 @@ class Guard:
                 continue
             self._masks.setdefault(phrase[0], []).append(phrase)
 
-    def check(self, question: str) -> Verdict:
-        """Layer 1, before anything else on every route; the same function reads narrations."""
+    def check(self, question: str, names: Iterable[str] = ()) -> Verdict:
+        """Layer 1, before anything else on every route; the same function reads narrations, for which `names` are
+        the entities of the evidence."""
         if is_hostile(question):
             return _REFUSALS[Code.HOSTILE_TEXT]
         words = read(clean(question))
-        if self._protected(words):
+        if self._protected(words, names):
             return _REFUSALS[Code.EEO_REFUSED]
         if not is_english(words, self._lexicon, self._known):
             return _REFUSALS[Code.UNSUPPORTED_LANGUAGE]
@@ -186,9 +187,13 @@ class Guard:
         place = next((at for at, word in enumerate(after) if word in lex.people), None)
         return place is not None and lex.english.isdisjoint(after[:place])
 
-    def _mask(self, words: Words) -> bytearray:
-        """Marks the words inside official names, business terms and companies, longest first."""
+    def _mask(self, words: Words, names: Iterable[str] = ()) -> bytearray:
+        """Marks the words inside official names, business terms and companies, longest first, and inside `names`."""
         masked = bytearray(len(words.texts))
+        for phrase in {read(clean(name)).texts for name in names} - {()}:
+            for index in (i for i, text in enumerate(words.texts) if text == phrase[0]):
+                if words.texts[index : index + len(phrase)] == phrase:
+                    masked[index : index + len(phrase)] = b"\1" * len(phrase)
         for index in range(len(masked)):
             if not masked[index] and (length := _match(self._masks, words.texts, index)):
                 masked[index : index + length] = b"\1" * length
@@ -212,14 +217,14 @@ class Guard:
     def _clauses(self, words: Words, masked: bytearray) -> list[Clause]:
         return clauses(words, masked, self._lexicon)
 
-    def _protected(self, words: Words) -> bool:
+    def _protected(self, words: Words, names: Iterable[str]) -> bool:
         found = self._found(words)
         starts = [i for i, text in enumerate(words.texts) if text in self._proxies]
         proxies = {i: phrase for i in starts if (phrase := self._proxy(words, i))}
         ages = [i for i, text in enumerate(words.texts) if text in self._ages and self._filters_age(words, i)]
         if not (found or proxies or ages):
             return False
-        masked = self._mask(words)
+        masked = self._mask(words, names)
         parts = self._clauses(words, masked)
         begins = [clause.start for clause in parts]
 

@@ -165,6 +165,13 @@ def test_a_mask_covers_its_span_and_nothing_beside_it() -> None:
     assert [q for q in REFUSALS if judge(q)[0] != "refuse"] == []
 
 
+def test_a_narration_may_name_what_the_evidence_names() -> None:
+    narration = "Native Women Warriors led with 34.6 percent."
+    assert not GUARD.check(narration).passed
+    assert GUARD.check(narration, names=("NATIVE WOMEN WARRIORS",)).passed
+    assert not GUARD.check(narration + " Most of its staff are women.", names=("NATIVE WOMEN WARRIORS",)).passed
+
+
 UNEXPLAINED = (
     ("How many TS/SCI software engineers do we have?", ()),
     ("Do we have Secret help desk analysts available in 6 months?", ()),
