@@ -8,7 +8,7 @@ import asyncpg
 import msgspec
 
 from consumer.asker import Asker, asker
-from consumer.cli import Configured, output
+from consumer.cli import ANSWERED, FAILED, Configured, output
 from consumer.deadline import Deadline
 from consumer.errors import PlannerError
 from consumer.settings import Settings
@@ -26,8 +26,19 @@ async def demo(*, settings: Configured) -> int:
 
     Uses embedded Kafka and Postgres whatever the settings name, and removes all it made.
     """
+    local.cancel_on_stop()
+    try:
+        await _show(_embedded(settings))
+    except asyncio.CancelledError:
+        print("stopped")
+        return FAILED
+    print("\nNext: `planner dev` keeps a stack to work against.")
+    return ANSWERED
+
+
+async def _show(settings: Settings) -> None:
     output.step("Starting Kafka, PostgreSQL, a worker and a sink")
-    async with local.parts(_embedded(settings), None) as (connected, home):
+    async with local.parts(settings, None) as (connected, home):
         output.step("Loading an invented market, staff, partners and documents")
         await sample.load(connected)
         async with local.services(connected, home), asker(connected) as kafka:
@@ -37,8 +48,6 @@ async def demo(*, settings: Configured) -> int:
     wrong = [one.shows for one, answer in zip(sample.QUESTIONS, answers, strict=True) if not _as_meant(one, answer)]
     if wrong:
         raise PlannerError(f"not answered as meant: {', '.join(wrong)}")
-    print("\nNext: `planner dev` keeps a stack to work against.")
-    return 0
 
 
 async def _ask(kafka: Asker, number: int, one: sample.Sample) -> Answer:

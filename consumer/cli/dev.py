@@ -1,7 +1,6 @@
 """`planner dev`: a planner to work against."""
 
 import asyncio
-import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -26,10 +25,7 @@ async def dev(*, empty: Annotated[bool, Flag] = False, folder: Path = FOLDER, se
     folder
         Where data, logs and dev.env go, the file that connects other commands (--env-file).
     """
-    task = asyncio.current_task()
-    assert task is not None
-    for name in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(name, task.cancel)
+    local.cancel_on_stop()
     try:
         await _serve(settings, folder, empty)
     except asyncio.CancelledError:  # the signal: every part has been drained and stopped on the way here

@@ -150,6 +150,17 @@ def _port(settings: Settings) -> int:
     return settings.http_port if process.is_free(settings.http_port) else process.free_ports(1)[0]
 
 
+def cancel_on_stop() -> None:
+    """SIGTERM and SIGINT cancel the running task, so that every context manager on the way drains and stops its part.
+
+    Raises `CancelledError` in the caller's task when the signal comes.
+    """
+    task = asyncio.current_task()
+    assert task is not None
+    for name in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(name, task.cancel)
+
+
 async def first_end(*services: Service) -> None:
     """Waits until one of `services` ends by itself. Raises `PlannerError` that tells what it said last."""
     waiting = {asyncio.create_task(service.running.process.wait()): service for service in services}
