@@ -51,6 +51,7 @@ class Lexicon(Struct, frozen=True, kw_only=True):
     market: frozenset[str]
     heads: frozenset[str]
     counters: frozenset[str]
+    selectors: frozenset[str]
     masks: frozenset[Phrase]
     units: frozenset[str]
     leave: frozenset[str]
@@ -113,7 +114,8 @@ def load_lexicon(folder: str = "") -> Lexicon:
         legal_suffixes=words("market", "legal_suffixes"),
         market=words("market", "nouns"),
         heads=words("market", "heads"),
-        counters=words("market", "counters"),
+        counters=words("market", "counters") | words("market", "selectors"),
+        selectors=words("market", "selectors"),
         masks=phrases("masks", "phrases"),
         units=words("units", "words"),
         leave=words("spelling", "leave"),

@@ -18,6 +18,7 @@ class Clause(Struct, frozen=True):
     market: bool
     own: bool
     bench: bool
+    selects: bool
     person_words: frozenset[int]
 
     @property
@@ -27,8 +28,8 @@ class Clause(Struct, frozen=True):
 
     @property
     def only_market(self) -> bool:
-        """It speaks of awards and of no people, so it says nothing about whom to count."""
-        return self.market and not self.people and not self.own
+        """It speaks of awards and of no people, and narrows nothing, so it says nothing about whom to count."""
+        return self.market and not self.people and not self.own and not self.selects
 
 
 def clauses(words: Words, masked: bytearray, lexicon: Lexicon) -> list[Clause]:
@@ -69,7 +70,8 @@ def _clause(
     people = (bool(persons) or bench) and not required
     if bench and not market:
         persons |= {i for i in plain if texts[i] in lexicon.bench}
-    return Clause(start, end, people, market, own, bench, persons if people else frozenset())
+    selects = not said.isdisjoint(lexicon.selectors)
+    return Clause(start, end, people, market, own, bench, selects, persons if people else frozenset())
 
 
 def _is_person(texts: tuple[str, ...], index: int, lexicon: Lexicon) -> bool:

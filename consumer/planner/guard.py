@@ -12,12 +12,14 @@ guard must never repeat a protected word, and refuses the whole question for one
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
 
 from consumer.planner.clauses import Clause, clauses
 from consumer.planner.language import is_english
+from consumer.planner.masks import Masks, by_first_word, match
 from consumer.planner.normalise import Words, clean, fold, is_hostile, read
 from consumer.planner.terms import Terms
 from registry.lexicon import Lexicon, Phrase
@@ -76,42 +78,17 @@ class Guard:
 
     def __init__(self, lexicon: Lexicon, names: Iterable[str] = (), vocabulary: Iterable[str] = ()) -> None:
         lex = self._lexicon = lexicon
-        folded_places = lex.demonyms | lex.countries
-        self._touchy = lex.strong.keys() | lex.weak.keys() | folded_places
+        self._touchy = lex.strong.keys() | lex.weak.keys() | lex.demonyms | lex.countries
         self._ordinary = (
             lex.english | lex.people | lex.market | lex.heads | lex.units | lex.leave | lex.skills | lex.plain
         ) - self._touchy
-        self._terms = Terms({**lex.weak, **lex.strong}, self._ordinary)
         explaining = (self._ordinary - (lex.heads - lex.market) - lex.leave) | lex.plain | lex.places
-        self._known = (frozenset(_folded(vocabulary)) | explaining) - self._touchy
-        self._masks: dict[str, list[Phrase]] = {}
-        decades = {f"{age}s" for age in AGES} | lex.ages_plurals
-        self._decades = frozenset(decades)
-        self._ages = frozenset({str(age) for age in AGES} | lex.ages_tens | decades)
-        self._proxies: dict[str, list[Phrase]] = {}
-        self._names = 0
-        for phrase in lex.masks:
-            self._masks.setdefault(phrase[0], []).append(phrase)
-        for phrase in lex.proxies:
-            self._proxies.setdefault(phrase[0], []).append(phrase)
-        self._add_names(names)
-        for index in (self._masks, self._proxies):
-            for phrases in index.values():
-                phrases.sort(key=len, reverse=True)
-
-    def _add_names(self, names: Iterable[str]) -> None:
-        """Masks names that hold a touchy word. One whose every word is touchy or for people, such as a company
-        called like a question, masks nothing."""
-        lex = self._lexicon
-        for name in names:
-            phrase = tuple(read(clean(name)).texts)
-            while len(phrase) > 2 and phrase[-1] in lex.legal_suffixes:
-                phrase = phrase[:-1]
-            if len(phrase) < 2 or not any(word in self._touchy or word in lex.people for word in phrase):
-                continue
-            if all(word in self._touchy or word in lex.people or word in lex.counters for word in phrase):
-                continue
-            self._masks.setdefault(phrase[0], []).append(phrase)
+        self._known = (_folded(frozenset(vocabulary)) | explaining) - self._touchy
+        self._terms = Terms({**lex.weak, **lex.strong}, self._ordinary)
+        self._masks = Masks(lex, names, self._touchy)
+        self._proxies = by_first_word(lex.proxies)
+        self._decades = lex.ages_plurals | {f"{age}s" for age in AGES}
+        self._ages = lex.ages_tens | self._decades | {str(age) for age in AGES}
 
     def check(self, question: str, names: Iterable[str] = ()) -> Verdict:
         """Layer 1, before anything else on every route; the same function reads narrations, for which `names` are
@@ -129,7 +106,7 @@ class Guard:
         """Whether the question counts or chooses people of the asker's own, whatever intents were selected: then
         layer 2 applies."""
         words = read(clean(question))
-        return any(clause.selects_people for clause in self._clauses(words, self._mask(words)))
+        return any(clause.selects_people for clause in self._clauses(words, self._masks.mark(words)))
 
     def unexplained(
         self, question: str, explained: Iterable[tuple[int, int]], dimension_words: Iterable[str]
@@ -140,18 +117,18 @@ class Guard:
         plane's dimensions. Clauses that speak of awards and of no people need no explanation.
         """
         words = read(clean(question))
-        masked = self._mask(words)
+        masked = self._masks.mark(words)
         for start, end in explained:
             for index, at in enumerate(words.starts):
                 if start <= at < end:
                     masked[index] = 1
-        known = self._known | frozenset(_folded(dimension_words))
+        dimensions = _folded(frozenset(dimension_words))
         left: dict[str, None] = {}
         for clause in self._clauses(words, masked):
             if clause.only_market:
                 continue
             for index in range(clause.start, clause.end):
-                if not masked[index] and not self._explained(words, index, known):
+                if not masked[index] and not self._explained(words, index, dimensions):
                     left[words.source[words.starts[index] : words.ends[index]]] = None
         return tuple(left)
 
@@ -171,13 +148,13 @@ class Guard:
     def _is_touchy(self, word: str) -> bool:
         return word in self._touchy or self._terms.of_word(word) is not None
 
-    def _explained(self, words: Words, index: int, known: frozenset[str]) -> bool:
+    def _explained(self, words: Words, index: int, dimensions: frozenset[str]) -> bool:
         text = words.texts[index]
         if text.isdigit():
             return self._is_counted(words.texts[index + 1 : index + 6])
         if len(text) == 1:
             return not _spelt_out(words.texts, index)
-        return text in known or (text.endswith("s") and text[:-1] in known)
+        return any(form in self._known or form in dimensions for form in (text, text.removesuffix("s")))
 
     def _is_counted(self, after: Phrase) -> bool:
         """Whether a number counts what follows: a unit at once, or people with words that say which."""
@@ -186,33 +163,6 @@ class Guard:
             return True
         place = next((at for at, word in enumerate(after) if word in lex.people), None)
         return place is not None and lex.english.isdisjoint(after[:place])
-
-    def _mask(self, words: Words, names: Iterable[str] = ()) -> bytearray:
-        """Marks the words inside official names, business terms and companies, longest first, and inside `names`."""
-        masked = bytearray(len(words.texts))
-        for phrase in {read(clean(name)).texts for name in names} - {()}:
-            for index in (i for i, text in enumerate(words.texts) if text == phrase[0]):
-                if words.texts[index : index + len(phrase)] == phrase:
-                    masked[index : index + len(phrase)] = b"\1" * len(phrase)
-        for index in range(len(masked)):
-            if not masked[index] and (length := _match(self._masks, words.texts, index)):
-                masked[index : index + length] = b"\1" * length
-        for index, text in enumerate(words.texts):
-            if text in self._lexicon.legal_suffixes:
-                self._mask_company(words, index, masked)
-        return masked
-
-    def _mask_company(self, words: Words, suffix: int, masked: bytearray) -> None:
-        """A run of capitalised words that ends in a legal suffix is a company, if no word in it is for people."""
-        start = suffix
-        while start > 0 and suffix - start < 4 and words.gap(start) in (" ", ", ", " & ", "-"):
-            before = words.source[words.starts[start - 1]]
-            text = words.texts[start - 1]
-            if not before.isupper() or text in self._lexicon.english or text in self._lexicon.people:
-                break
-            start -= 1
-        if suffix - start >= 2 and any(t not in self._touchy for t in words.texts[start:suffix]):
-            masked[start : suffix + 1] = b"\1" * (suffix + 1 - start)
 
     def _clauses(self, words: Words, masked: bytearray) -> list[Clause]:
         return clauses(words, masked, self._lexicon)
@@ -224,7 +174,7 @@ class Guard:
         ages = [i for i, text in enumerate(words.texts) if text in self._ages and self._filters_age(words, i)]
         if not (found or proxies or ages):
             return False
-        masked = self._mask(words, names)
+        masked = self._masks.mark(words, names)
         parts = self._clauses(words, masked)
         begins = [clause.start for clause in parts]
 
@@ -277,7 +227,7 @@ class Guard:
         return not clause.own and not any(w in lex.counters for w in texts[max(clause.start, index - 2) : index])
 
     def _proxy(self, words: Words, index: int) -> Phrase | None:
-        length = _match(self._proxies, words.texts, index)
+        length = match(self._proxies, words.texts, index)
         return words.texts[index : index + length] if length else None
 
     def _stands_for(self, phrase: Phrase, clause: Clause) -> bool:
@@ -299,18 +249,12 @@ class Guard:
         return compares and not any(word in lex.people for word in after[:3])
 
 
-def _match(index: dict[str, list[Phrase]], texts: Phrase, at: int) -> int:
-    for phrase in index.get(texts[at], ()):
-        if texts[at : at + len(phrase)] == phrase:
-            return len(phrase)
-    return 0
-
-
 def _spelt_out(texts: Phrase, at: int) -> bool:
     """Whether a single letter is one of three in a row, which is a word in disguise."""
     windows = (texts[start : start + 3] for start in range(max(0, at - 2), at + 1))
     return any(len(window) == 3 and all(len(text) == 1 for text in window) for window in windows)
 
 
-def _folded(texts: Iterable[str]) -> Iterable[str]:
-    return (word for text in texts for word in read(clean(text)).texts)
+@lru_cache(maxsize=64)
+def _folded(texts: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for text in texts for word in read(clean(text)).texts)
