@@ -4,6 +4,8 @@
 """
 
 import os
+import shutil
+import tempfile
 import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
+from consumer.stack import reach
 from tests import databases, parts
 from tests.databases import Database
 from tests.support import SHARED
@@ -62,6 +65,15 @@ def shared() -> Path:
     if not (SHARED / "data").is_dir():
         pytest.skip(f"{SHARED} is not there")
     return SHARED
+
+
+@pytest.fixture
+def open_folder() -> Generator[Path]:
+    """A folder that other users may enter, unlike tmp_path: embedded Postgres runs as nobody when we are root."""
+    made = Path(tempfile.mkdtemp(dir=reach.base()))
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made)
 
 
 @pytest.fixture

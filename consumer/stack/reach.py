@@ -5,7 +5,6 @@ virtual environment (/root and every mkdtemp are closed to others). Opening thos
 lending nobody a capability; what Postgres needs is put where anybody can go instead.
 """
 
-import hashlib
 import shutil
 import stat
 import tempfile
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from consumer.errors import Misconfigured
 
+ELSEWHERE = "planner-data-"
 OTHERS_ENTER = stat.S_IXOTH
 PLACES = ("/var/tmp", "/tmp")  # what is used there is a fresh mkdtemp, or checked to be root's own
 
@@ -36,8 +36,7 @@ def program(installed: Path, version: str) -> Path:
     if by_others(installed):
         return installed
     site = installed.parents[1]
-    key = hashlib.sha256(f"{installed} {version}".encode()).hexdigest()[:12]
-    copy = base() / f"planner-postgres-{key}"
+    copy = base() / f"planner-postgres-{version}"
     if not copy.exists():
         draft = Path(tempfile.mkdtemp(prefix="planner-postgres-", dir=base()))
         for part in (installed.relative_to(site), Path(f"{installed.parent.name}.libs")):
@@ -54,11 +53,17 @@ def program(installed: Path, version: str) -> Path:
 
 
 def data(home: Path) -> Path:
-    """`home`, or where nobody can't enter it a folder elsewhere, whose name the file `elsewhere` in `home` keeps: who
-    removes `home` starts anew."""
+    """`home`, or where nobody can't enter it a folder elsewhere. The file `elsewhere` in `home` and the file `belongs`
+    in the folder name each other: who removes `home` starts anew, and the next start removes what it left."""
     if by_others(home):
         return home
+    for belongs in base().glob(f"{ELSEWHERE}*/belongs"):
+        owner = Path(belongs.read_text()) / "elsewhere"
+        if not owner.exists() or owner.read_text() != str(belongs.parent):
+            shutil.rmtree(belongs.parent, ignore_errors=True)
     note = home / "elsewhere"
     if not note.exists() or not Path(note.read_text()).is_dir():
-        note.write_text(tempfile.mkdtemp(prefix="planner-data-", dir=base()))
+        made = Path(tempfile.mkdtemp(prefix=ELSEWHERE, dir=base()))
+        (made / "belongs").write_text(str(home))
+        note.write_text(str(made))
     return Path(note.read_text())

@@ -62,22 +62,19 @@ async def test_killing_the_parent_leaves_no_process_and_the_next_stack_removes_i
     assert not stack.folder.exists()
 
 
-async def test_ctrl_c_stops_everything_and_a_named_folder_keeps_its_data() -> None:
-    folder = Path(tempfile.mkdtemp(dir=reach.base()))
-    try:
-        holder, pids, _ = await held(str(folder))
-        with pytest.raises(Misconfigured, match=f"already runs in {folder} .process {holder.pid}."):
-            async with embedded_stack(folder):
-                pass
-        os.kill(holder.pid, signal.SIGINT)
-        assert await holder.wait() == 0
-        assert gone(pids)
-        async with embedded_stack(folder) as stack:
-            await execute(stack.postgres_url, "create table kept as select 7 as value")
-        async with embedded_stack(folder) as stack:
-            assert await execute(stack.postgres_url, "select value from kept") == "SELECT 1"
-    finally:
-        shutil.rmtree(folder)
+async def test_ctrl_c_stops_everything_and_a_named_folder_keeps_its_data(open_folder: Path) -> None:
+    folder = open_folder
+    holder, pids, _ = await held(str(folder))
+    with pytest.raises(Misconfigured, match=f"already runs in {folder} .process {holder.pid}."):
+        async with embedded_stack(folder):
+            pass
+    os.kill(holder.pid, signal.SIGINT)
+    assert await holder.wait() == 0
+    assert gone(pids)
+    async with embedded_stack(folder) as stack:
+        await execute(stack.postgres_url, "create table kept as select 7 as value")
+    async with embedded_stack(folder) as stack:
+        assert await execute(stack.postgres_url, "select value from kept") == "SELECT 1"
 
 
 async def test_postgres_comes_back_from_a_kill_on_the_same_port_with_its_data() -> None:
@@ -105,9 +102,15 @@ async def test_root_can_keep_the_stack_in_a_folder_that_nobody_else_may_enter() 
         async with embedded_stack(folder) as stack:
             assert reach.by_others(stack.postgres.folder.parent)
             assert await execute(stack.postgres_url, "select 1") == "SELECT 1"
+            left = stack.postgres.folder
     finally:
         shutil.rmtree(folder)
-        shutil.rmtree(stack.postgres.folder)
+    other = Path(tempfile.mkdtemp())
+    elsewhere = reach.data(other)
+    assert elsewhere != left
+    assert not left.exists()
+    shutil.rmtree(other)
+    shutil.rmtree(elsewhere)
 
 
 def test_a_jar_that_is_not_the_locked_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
