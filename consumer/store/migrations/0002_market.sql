@@ -8,7 +8,7 @@
 -- summary are taken off its total (`explained`), the rest of the total counts on the day of the summary
 -- (`summary_date`), and later actions count by themselves. So any order of loading gives the same rows.
 --
--- Sums are read from the view market.obligation, lists from the view market.known_award. A vehicle (an indefinite
+-- Sums are read from the view market.obligation, lists from market.known_award and market.known_action. A vehicle (an indefinite
 -- delivery contract, schedule or agreement) is not spending: its orders are. So vehicles stand in lists, marked, and
 -- never in sums.
 --
@@ -56,6 +56,7 @@ CREATE TABLE market.award (
     kind            text NOT NULL GENERATED ALWAYS AS (CASE WHEN starts_with(award_key, 'CONT_IDV_') THEN 'vehicle' ELSE 'contract' END) STORED,
     agency_key      text GENERATED ALWAYS AS (upper(agency)) STORED,
     subagency_key   text GENERATED ALWAYS AS (upper(subagency)) STORED,
+    solicitation_key text GENERATED ALWAYS AS (upper(replace(replace(solicitation, '-', ''), ' ', ''))) STORED,
     vendor_key      text GENERATED ALWAYS AS (coalesce(uei, upper(vendor))) STORED,
     PRIMARY KEY (tenant_id, award_key)
 );
@@ -165,6 +166,7 @@ CREATE TABLE market.opportunity (
     link            text,
     agency_key      text GENERATED ALWAYS AS (upper(agency)) STORED,
     subagency_key   text GENERATED ALWAYS AS (upper(subagency)) STORED,
+    solicitation_key text GENERATED ALWAYS AS (upper(replace(replace(solicitation, '-', ''), ' ', ''))) STORED,
     PRIMARY KEY (tenant_id, opportunity_id)
 );
 COMMENT ON COLUMN market.opportunity.due_date IS 'The day responses are due, as the office writes it (its own time zone).';
@@ -177,7 +179,7 @@ CREATE INDEX award_by_subagency ON market.award (tenant_id, subagency_key, naics
 CREATE INDEX award_by_naics     ON market.award (tenant_id, naics, summary_date);
 CREATE INDEX award_by_vendor    ON market.award (tenant_id, uei, latest_date);
 CREATE INDEX award_by_parent    ON market.award (tenant_id, parent_uei) WHERE parent_uei IS NOT NULL;
-CREATE INDEX award_by_notice    ON market.award (tenant_id, solicitation) WHERE solicitation IS NOT NULL;
+CREATE INDEX award_by_notice    ON market.award (tenant_id, solicitation_key) WHERE solicitation_key IS NOT NULL;
 CREATE INDEX award_by_piid      ON market.award (tenant_id, piid);
 
 CREATE INDEX action_by_agency    ON market.action (tenant_id, agency_key, naics, action_date);
@@ -189,7 +191,7 @@ CREATE INDEX action_by_award     ON market.action (tenant_id, award_key, action_
 CREATE INDEX subaward_by_agency    ON market.subaward (tenant_id, agency_key, naics, action_date);
 CREATE INDEX subaward_by_subagency ON market.subaward (tenant_id, subagency_key, naics, action_date);
 CREATE INDEX subaward_by_naics     ON market.subaward (tenant_id, naics, action_date);
-CREATE INDEX opportunity_by_solicitation ON market.opportunity (tenant_id, solicitation);
+CREATE INDEX opportunity_by_solicitation ON market.opportunity (tenant_id, solicitation_key);
 
 SELECT planner.shared_table('market.award');
 SELECT planner.shared_table('market.action');
@@ -202,7 +204,7 @@ CREATE VIEW market.known_award WITH (security_invoker = true) AS
 SELECT a.tenant_id, a.award_key, a.piid, a.parent_piid, a.kind, a.award_type,
        a.agency, a.subagency, a.office, a.agency_key, a.subagency_key,
        a.vendor, a.uei, a.vendor_key, a.parent_uei, a.parent_vendor, a.naics, a.psc, a.pricing,
-       a.set_aside, a.extent_competed, a.competed, a.offers, a.business_size, a.state, a.solicitation, a.description,
+       a.set_aside, a.extent_competed, a.competed, a.offers, a.business_size, a.state, a.solicitation, a.solicitation_key, a.description,
        a.obligated, a.potential_value, a.base_date, a.latest_date, a.start_date, a.current_end, a.potential_end, a.closed,
        a.last_action, a.summary_date, a.explained
 FROM market.award a
@@ -212,6 +214,18 @@ WHERE a.tenant_id <> '00000000-0000-0000-0000-000000000000'
         WHERE own.tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid
           AND own.tenant_id <> '00000000-0000-0000-0000-000000000000');
 COMMENT ON VIEW market.known_award IS 'One row an award: the tenant''s own before the public one.';
+
+CREATE VIEW market.known_action WITH (security_invoker = true) AS
+SELECT t.tenant_id, t.transaction_key, t.award_key, t.kind, t.modification, t.action_date, t.action_type, t.obligated,
+       t.piid, t.agency, t.subagency, t.agency_key, t.subagency_key, t.vendor, t.uei, t.vendor_key, t.naics,
+       t.set_aside, t.extent_competed, t.competed, t.offers, t.business_size
+FROM market.action t
+WHERE t.tenant_id <> '00000000-0000-0000-0000-000000000000'
+   OR t.award_key NOT IN (
+        SELECT own.award_key FROM market.award own
+        WHERE own.tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid
+          AND own.tenant_id <> '00000000-0000-0000-0000-000000000000');
+COMMENT ON VIEW market.known_action IS 'One row an action: of an award that the tenant loaded itself, its own actions alone.';
 
 CREATE VIEW market.obligation WITH (security_invoker = true) AS
 SELECT a.tenant_id, a.award_key, a.summary_date AS action_date, a.obligated - a.explained AS obligated,
@@ -223,19 +237,16 @@ UNION ALL
 SELECT t.tenant_id, t.award_key, t.action_date, t.obligated,
        t.agency, t.subagency, t.agency_key, t.subagency_key, t.vendor, t.uei, t.vendor_key, t.naics, t.set_aside,
        t.extent_competed, t.competed, t.offers, t.business_size
-FROM market.action t
-WHERE t.kind = 'contract'
-  AND (t.tenant_id <> '00000000-0000-0000-0000-000000000000'
-       OR t.award_key NOT IN (
-            SELECT own.award_key FROM market.award own
-            WHERE own.tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid
-              AND own.tenant_id <> '00000000-0000-0000-0000-000000000000'));
+FROM market.known_action t
+WHERE t.kind = 'contract';
 COMMENT ON VIEW market.obligation IS 'Money of contracts and orders on the day it was obligated, taken back included; never of vehicles.';
 
 ALTER VIEW market.known_award OWNER TO planner_owner;
+ALTER VIEW market.known_action OWNER TO planner_owner;
 ALTER VIEW market.obligation OWNER TO planner_owner;
 
-GRANT SELECT ON market.award, market.action, market.subaward, market.opportunity, market.known_award, market.obligation
+GRANT SELECT ON market.award, market.action, market.subaward, market.opportunity, market.known_award, market.known_action,
+    market.obligation
     TO planner_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON market.award, market.action, market.subaward, market.opportunity
     TO planner_loader;

@@ -1,0 +1,133 @@
+/*---
+name = "market.vendor_profile"
+plane = "market"
+description = "What one vendor, by UEI, won in the window, from which agencies and under which codes."
+heading = "Vendor profile"
+noun = ["vendor"]
+definition = """
+Contracts and orders of one UEI; vehicles are not spending, their orders are. Money counts on the day it was obligated, amounts taken back included; an award known by its summary alone counts with its total on the day of its latest action. Agencies and codes stand in the order of their obligations, the largest five.
+"""
+words = ["vendor", "profile", "history", "won", "uei", "firm", "company", "who is"]
+phrases = [
+  "vendor profile",
+  "profile of the vendor",
+  "what has the vendor with UEI won",
+  "what did they win and from whom",
+  "history of the vendor",
+  "tell me about the vendor",
+]
+row_cap = 1
+
+[[params]]
+name = "uei"
+kind = "uei"
+
+[[params]]
+name = "window_months"
+kind = "window_months"
+role = "back"
+required = false
+default = 36
+minimum = 1
+maximum = 120
+
+[[columns]]
+name = "vendor"
+type = "entity"
+label = "Vendor"
+key = true
+words = ["vendor", "firm", "company", "contractor"]
+
+[[columns]]
+name = "uei"
+type = "id"
+label = "UEI"
+key = true
+words = ["UEI", "unique entity id"]
+
+[[columns]]
+name = "parent"
+type = "entity"
+label = "Parent"
+words = ["parent", "owned by"]
+
+[[columns]]
+name = "obligated"
+type = "money"
+unit = "USD"
+label = "Obligated"
+additive = true
+words = ["obligated", "obligations", "spend", "dollars", "won"]
+
+[[columns]]
+name = "awards"
+type = "count"
+unit = "awards"
+label = "Awards"
+additive = true
+words = ["awards", "contracts", "orders"]
+
+[[columns]]
+name = "agencies"
+type = "entity"
+label = "Agencies"
+plural = true
+words = ["agencies", "from", "buyers"]
+
+[[columns]]
+name = "codes"
+type = "id"
+label = "NAICS codes"
+plural = true
+words = ["NAICS", "codes"]
+
+[[columns]]
+name = "latest_action"
+type = "date"
+label = "Latest action"
+words = ["latest action", "last action"]
+
+[[columns]]
+name = "business_size"
+type = "enum"
+label = "Business size"
+words = ["business size"]
+[columns.aliases]
+"small" = ["small business"]
+"other than small" = ["large business"]
+
+[[edges]]
+param = "uei"
+source = "market.opportunity"
+column = "incumbent_uei"
+---*/
+WITH won AS (
+    SELECT o.vendor, o.obligated, o.award_key, o.action_date, o.naics, o.business_size, coalesce(o.subagency, o.agency) AS agency
+    FROM market.obligation o
+    WHERE o.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
+      AND o.uei = :uei
+      AND o.action_date >= (:as_of::date - make_interval(0, :window_months))::date
+      AND o.action_date <= :as_of::date
+), by_agency AS (
+    SELECT agency, row_number() OVER (ORDER BY sum(obligated) DESC, agency) AS place
+    FROM won
+    WHERE agency IS NOT NULL
+    GROUP BY agency
+), by_code AS (
+    SELECT naics, row_number() OVER (ORDER BY sum(obligated) DESC, naics) AS place
+    FROM won
+    WHERE naics IS NOT NULL
+    GROUP BY naics
+), owned AS (
+    SELECT max(a.parent_vendor) AS parent
+    FROM market.known_award a
+    WHERE a.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
+      AND a.uei = :uei
+)
+SELECT max(won.vendor) AS vendor, :uei::text AS uei, (SELECT parent FROM owned) AS parent, sum(won.obligated) AS obligated,
+       count(DISTINCT won.award_key) AS awards,
+       (SELECT array_agg(agency ORDER BY place) FROM by_agency WHERE place <= 5) AS agencies,
+       (SELECT array_agg(naics ORDER BY place) FROM by_code WHERE place <= 5) AS codes,
+       max(won.action_date) AS latest_action, max(won.business_size) AS business_size
+FROM won
+HAVING count(*) > 0
