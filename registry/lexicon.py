@@ -56,6 +56,7 @@ class Lexicon(Struct, frozen=True, kw_only=True):
     units: frozenset[str]
     leave: frozenset[str]
     plain: frozenset[str]
+    never: frozenset[str]
     places: frozenset[str]
     english: frozenset[str]
     foreign: Mapping[str, frozenset[str]]
@@ -120,6 +121,7 @@ def load_lexicon(folder: str = "") -> Lexicon:
         units=words("units", "words"),
         leave=words("spelling", "leave"),
         plain=words("plain", "words"),
+        never=words("plain", "never"),
         places=words("places", "words"),
         english=words("language", "english"),
         foreign={name: words("language", name) for name in sorted(languages)},

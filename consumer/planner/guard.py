@@ -22,7 +22,9 @@ from consumer.planner.language import is_english
 from consumer.planner.masks import Masks, by_first_word, match
 from consumer.planner.normalise import Words, clean, fold, is_hostile, read
 from consumer.planner.terms import Terms
-from registry.lexicon import Lexicon, Phrase
+from registry import Registry
+from registry.catalog import BUILT_IN
+from registry.lexicon import Lexicon, Phrase, load_lexicon
 
 NEAR = 4
 """Words between a weak term and the word for people that makes it one."""
@@ -83,7 +85,7 @@ class Guard:
             lex.english | lex.people | lex.market | lex.heads | lex.units | lex.leave | lex.skills | lex.plain
         ) - self._touchy
         explaining = (self._ordinary - (lex.heads - lex.market) - lex.leave) | lex.plain | lex.places
-        self._known = (_folded(frozenset(vocabulary)) | explaining) - self._touchy
+        self._known = (_folded(frozenset(vocabulary)) | explaining) - self._touchy - lex.never
         self._terms = Terms({**lex.weak, **lex.strong}, self._ordinary)
         self._masks = Masks(lex, names, self._touchy)
         self._proxies = by_first_word(lex.proxies)
@@ -253,6 +255,22 @@ def _spelt_out(texts: Phrase, at: int) -> bool:
     """Whether a single letter is one of three in a row, which is a word in disguise."""
     windows = (texts[start : start + 3] for start in range(max(0, at - 2), at + 1))
     return any(len(window) == 3 and all(len(text) == 1 for text in window) for window in windows)
+
+
+def guard_of(registry: Registry, vendor_names: Iterable[str] = ()) -> Guard:
+    """The guard of a registry: its lexicon, its official names, and the words that its intents and dimensions use.
+
+    `vendor_names` are companies of the loaded data.
+    """
+    reference = registry.reference
+    official = {name for names in reference.agencies.values() for name in names}
+    texts = {text for plane in registry.planes for text in plane.words} | reference.words
+    for intent in registry.intents:
+        texts.update(intent.words, intent.phrases, intent.noun)
+        for column in intent.columns:
+            texts.update(column.words, (column.label or "",))
+    folder = "" if registry.folder == BUILT_IN else str(registry.folder)
+    return Guard(load_lexicon(folder), (*official, *vendor_names), texts)
 
 
 @lru_cache(maxsize=64)

@@ -134,14 +134,14 @@ class _Votes:
         )
 
 
-def masked(question: str, spans: Mapping[str, tuple[int, int] | None]) -> str:
-    """The question with each extracted value replaced by its kind, in lower case, blanks folded.
+def masked(question: str, spans: Mapping[str, Iterable[tuple[int, int]]]) -> str:
+    """The cleaned question with the spans of each kind of value replaced by the kind, in lower case, blanks folded.
 
     Two questions that differ only in their values have the same masked text, and so the same plan.
     """
     pieces: list[str] = []
     at = 0
-    found = sorted((span, kind) for kind, span in spans.items() if span is not None)
+    found = sorted((span, kind) for kind, places in spans.items() for span in places)
     for (start, end), kind in found:
         if start < at:
             continue  # inside the one before: `SI` in `TS/SCI SI`

@@ -159,8 +159,8 @@ def test_questions_that_differ_in_values_alone_share_a_key() -> None:
     first = 'Who competes for 541512 at "Navy"?'
     second = 'who  competes for 236220 at "Department of the Army"?'
     spans = [
-        {"naics": (17, 23), "agency": (28, 32), "uei": None},
-        {"agency": (29, 51), "naics": (18, 24)},
+        {"naics": [(17, 23)], "agency": [(28, 32)], "uei": []},
+        {"agency": [(29, 51)], "naics": [(18, 24)]},
     ]
     assert masked(first, spans[0]) == masked(second, spans[1]) == 'who competes for <naics> at "<agency>"?'
 
