@@ -1,0 +1,34 @@
+"""Extraction: the values that a question unambiguously carries, each with the words it came from.
+
+Deterministic and in linear time. A value that is ambiguous or invalid is never used; its note says what is wrong and
+how to give it. Spans are offsets into the cleaned question (`consumer.planner.normalise.clean`).
+"""
+
+from consumer.planner.extract.agency import agency
+from consumer.planner.extract.codes import naics, uei, uuids
+from consumer.planner.extract.people import clearance, compartments, dimension
+from consumer.planner.extract.text import Text
+from consumer.planner.extract.value import Extracted, Params, Status, Value
+from consumer.planner.extract.window import fiscal_year, window
+from registry.reference import Reference
+
+__all__ = ["Extracted", "Params", "Status", "Value", "extract"]
+
+
+def extract(question: str, reference: Reference) -> Params:
+    """Every known kind, `missing` where the question has none. `question` must be cleaned."""
+    text = Text(question)
+    level = clearance(text, reference)
+    found: dict[str, Extracted] = {
+        "agency": agency(text, reference),
+        "naics": naics(text, reference),
+        "uuid": uuids(text),
+        "uei": uei(text),
+        "clearance": level,
+        "compartments": compartments(text, reference, level),
+        "window_months": window(text),
+        "fiscal_year": fiscal_year(text),
+    }
+    for kind, spellings in reference.dimensions.items():
+        found[kind] = dimension(text, spellings)
+    return found

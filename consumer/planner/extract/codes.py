@@ -1,0 +1,115 @@
+"""Codes: NAICS, the Unique Entity ID, UUIDs of opportunities and requirements."""
+
+import re
+
+from consumer.planner.extract.text import Text
+from consumer.planner.extract.value import MISSING, Extracted, Span, Status, ambiguous, invalid
+from registry.reference import Reference
+
+# Six digits that stand alone: not part of a contract number, a ZIP+4, a phone number, money, a decimal or a range.
+_SIX = re.compile(r"(?<![\w$€£#.,/+-])(?<![$€£] )([0-9]{6})(?![\w]|[.,/-][0-9])")
+_NAMED = re.compile(r"\bNAICS(?:\s+(?:codes?|industry|sector))?[\s:#]*([0-9]{2,10})\b", re.IGNORECASE)
+_YEAR_MONTH = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])")
+
+_UEI_TOKEN = re.compile(r"(?<![\w-])[A-Za-z0-9]{12}(?![\w-])")
+_UEI_SHAPE = re.compile(r"[A-HJ-NP-Z1-9][A-HJ-NP-Z0-9]{11}")
+_UEI_CONTEXT = frozenset({"uei", "vendor", "profile", "partner", "entity", "company", "contractor", "firm", "sam"})
+
+_UUID = re.compile(
+    r"(?<![\w-])([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})(?![\w-])"
+)
+_ROLES: dict[str, str] = {
+    **dict.fromkeys(("opportunity", "notice", "solicitation", "rfp", "rfi", "rfq", "bid"), "opportunity"),
+    **dict.fromkeys(("requirement", "req"), "requirement"),
+}
+_ROLE_REACH = 3
+"""Words before a uuid that may say what it is."""
+
+
+def naics(text: Text, reference: Reference) -> Extracted:
+    """The industry code. Two codes are ambiguous, an unknown or shortened one is invalid; a retired one is good."""
+    if not reference.naics:
+        return MISSING
+    found: dict[str, list[Span]] = {}
+    for match in _SIX.finditer(text.question):
+        named = text.question[: match.start()].rstrip(" :#").lower().endswith(("naics", "naics code"))
+        if named or match[1] in reference.naics or not _YEAR_MONTH.fullmatch(match[1]):
+            found.setdefault(match[1], []).append(match.span(1))
+    known = {code: spans for code, spans in found.items() if code in reference.naics}
+    if len(known) > 1:
+        spans = tuple(s for found_spans in known.values() for s in found_spans)
+        return ambiguous("more than one NAICS code; ask about one at a time", spans, tuple(known))
+    if known:
+        code, spans = next(iter(known.items()))
+        note = f"NAICS {code} is retired; awards under it are still found" if reference.naics[code] else None
+        return Extracted(Status.OK, code, tuple(spans), note)
+    if found:
+        code, spans = next(iter(found.items()))
+        return invalid(f"{code} is in no edition of NAICS; give a six digit code such as 541512", tuple(spans))
+    if match := _NAMED.search(text.question):
+        return invalid(f"{match[1]} is not a six digit NAICS code; give one such as 541512", (match.span(1),))
+    return MISSING
+
+
+def is_uei(text: str) -> bool:
+    """Whether the twelve characters are a Unique Entity ID by GSA's standard, check digit included.
+
+    The last character is a check digit over the eleven before it: each character's code times its place, the last
+    digit of each product added up; of a sum of several digits the same is taken again, digit by digit. (Held against
+    every UEI of the award files.)
+    """
+    if not _UEI_SHAPE.fullmatch(text) or not text[11].isdigit():
+        return False
+    total = sum(place * ord(letter) % 10 for place, letter in enumerate(text[:11], 1))
+    while total > 9:
+        total = sum(place * int(digit) % 10 for place, digit in enumerate(str(total), 1))
+    return total == int(text[11])
+
+
+def uei(text: Text) -> Extracted:
+    """The vendor's UEI, in capitals. A token that is quoted or named as one and fails its check is invalid."""
+    quoted = {(q.start, q.end) for q in text.quotes}
+    found: dict[str, list[Span]] = {}
+    broken: list[Span] = []
+    for match in _UEI_TOKEN.finditer(text.question):
+        candidate = match[0].upper()
+        if is_uei(candidate):
+            found.setdefault(candidate, []).append(match.span())
+        elif match.span() in quoted or (_is_named(text, match.start()) and not candidate.isalpha()):
+            broken.append(match.span())
+    if len(found) > 1:
+        return ambiguous("more than one UEI; ask about one vendor at a time", tuple(s[0] for s in found.values()))
+    if found:
+        value, spans = next(iter(found.items()))
+        return Extracted(Status.OK, value, tuple(spans))
+    if broken:
+        return invalid("the UEI fails its check digit; compare its twelve characters with SAM.gov", tuple(broken))
+    return MISSING
+
+
+def uuids(text: Text) -> Extracted:
+    """The opportunity's or requirement's UUID, with hyphens. One inside other quoted text is not taken apart."""
+    found: dict[str, tuple[Span, str | None]] = {}
+    for match in _UUID.finditer(text.question):
+        around = next((q for q in text.quotes if q.start <= match.start() < q.end), None)
+        if around is not None and around.content != match[0]:
+            return invalid("the quoted text holds more than a UUID; quote the UUID alone", (match.span(),))
+        plain = match[0].replace("-", "").lower()
+        value = "-".join((plain[:8], plain[8:12], plain[12:16], plain[16:20], plain[20:]))
+        found.setdefault(value, (match.span(), _role(text, match.start())))
+    if len(found) > 1:
+        return ambiguous("more than one UUID; ask about one at a time", tuple(span for span, _ in found.values()))
+    if found:
+        value, (span, role) = next(iter(found.items()))
+        return Extracted(Status.OK, value, (span,), None, role)
+    return MISSING
+
+
+def _role(text: Text, start: int) -> str | None:
+    before = [word.folded for word in text.words if word.end <= start][-_ROLE_REACH:]
+    return next((_ROLES[word] for word in reversed(before) if word in _ROLES), None)
+
+
+def _is_named(text: Text, start: int) -> bool:
+    before = [word.folded for word in text.words if word.end <= start][-2:]
+    return any(word in _UEI_CONTEXT for word in before)

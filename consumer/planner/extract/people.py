@@ -1,0 +1,83 @@
+"""What may be asked of the bench: clearance, compartments, and dimensions such as labor category."""
+
+import re
+
+from consumer.planner.extract.text import Text
+from consumer.planner.extract.value import MISSING, Extracted, Span, Status, ambiguous, invalid
+from registry.reference import Compartment, Reference, Spellings
+
+# A portion mark: TS//SI-G/TK//NOFORN. What follows the second pair of slashes controls dissemination, not access.
+_PORTION = re.compile(r"(?<!\w)(TS|S|C)//([A-Z][A-Z-]*(?:/[A-Z][A-Z-]*)*)(?://[A-Z/ ,-]+)?(?!\w)")
+_PORTION_LEVEL = {"TS": "TS_SCI", "S": "SECRET", "C": "CONFIDENTIAL"}
+_CAPITALS = re.compile(r"(?<![\w-])[A-Z]{2,}(?:-[A-Z]+)?(?![\w-])")
+
+
+def clearance(text: Text, reference: Reference) -> Extracted:
+    """The clearance asked for. The longest spelling wins where one holds another: top secret is not secret."""
+    found: dict[str, list[Span]] = {}
+    for match in _PORTION.finditer(text.question):
+        found.setdefault(_PORTION_LEVEL[match[1]], []).append(match.span())
+    for level, first, end in text.runs(reference.clearances):
+        words = text.words[first:end]
+        span = (words[0].start, words[-1].end)
+        if any(a <= span[0] < b for spans in found.values() for a, b in spans):
+            continue
+        if end - first == 1 and len(words[0].folded) <= 3 and not words[0].written.isupper():
+            continue  # `ts` in small letters is no clearance
+        found.setdefault(level.code, []).append(span)
+    if "TS_SCI" in found and "TS" in found and _adjacent(found["TS"], found["TS_SCI"]):
+        found["TS_SCI"] += found.pop("TS")
+    if len(found) > 1:
+        spans = tuple(s for spans in found.values() for s in spans)
+        return ambiguous("more than one clearance; ask about one at a time", spans)
+    if not found:
+        return MISSING
+    code, spans = next(iter(found.items()))
+    return Extracted(Status.OK, code, tuple(spans))
+
+
+def _adjacent(one: list[Span], other: list[Span]) -> bool:
+    return any(0 <= b[0] - a[1] <= 3 for a in one for b in other)
+
+
+def compartments(text: Text, reference: Reference, level: Extracted) -> Extracted:
+    """The compartments asked for with those they imply, in order of code.
+
+    They go with TS_SCI only (ISM rules for SI, TK and HCS; GAMMA at TOP SECRET alone): beside a lower clearance they
+    are invalid, without any they leave the clearance to be asked for.
+    """
+    codes: dict[str, Span] = {}
+    for match in _PORTION.finditer(text.question):
+        for mark in match[2].split("/"):
+            _add(codes, reference.compartments.get(mark), match.span())
+    for match in _CAPITALS.finditer(text.question):
+        if not any(a <= match.start() < b for a, b in codes.values()):
+            _add(codes, reference.compartments.get(match[0]), match.span())
+    if not codes:
+        return MISSING
+    value, spans = tuple(sorted(codes)), tuple(dict.fromkeys(codes.values()))
+    if level.status is Status.OK and level.value not in ("TS_SCI", "TS"):
+        return invalid(f"{' and '.join(value)} go with TS/SCI only, not with {level.value}", spans, value)
+    if level.status is not Status.OK:
+        return ambiguous("compartments need their clearance beside them; say TS/SCI", spans, value)
+    return Extracted(Status.OK, value, spans)
+
+
+def _add(codes: dict[str, Span], compartment: Compartment | None, span: Span) -> None:
+    if compartment is not None:
+        for code in (*compartment.implies, compartment.code):
+            codes.setdefault(code, span)
+
+
+def dimension(text: Text, spellings: Spellings[str]) -> Extracted:
+    """A value of a closed dimension."""
+    found: dict[str, list[Span]] = {}
+    for code, first, end in text.runs(spellings):
+        found.setdefault(code, []).append((text.words[first].start, text.words[end - 1].end))
+    if len(found) > 1:
+        spans = tuple(s for spans in found.values() for s in spans)
+        return ambiguous("more than one value; ask about one at a time", spans, tuple(sorted(found)))
+    if not found:
+        return MISSING
+    code, spans = next(iter(found.items()))
+    return Extracted(Status.OK, code, tuple(spans))

@@ -1,0 +1,51 @@
+"""What extraction finds: a value with its span and status."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+Value = str | int | tuple[str, ...]
+Span = tuple[int, int]
+
+
+class Status(StrEnum):
+    OK = "ok"
+    MISSING = "missing"
+    AMBIGUOUS = "ambiguous"
+    INVALID = "invalid"
+
+
+class Extracted(Struct, frozen=True):
+    """One kind of parameter in one question.
+
+    Only a value whose status is `ok` may bind. `spans` are all places that gave it, `span` the first. `role` tells
+    uuids apart. `note` says, for a value that can't be used, what is wrong and how to give it; for one that can, what
+    a reader should know (a retired code).
+    """
+
+    status: Status
+    value: Value | None = None
+    spans: tuple[Span, ...] = ()
+    note: str | None = None
+    role: str | None = None
+
+    @property
+    def span(self) -> Span | None:
+        return self.spans[0] if self.spans else None
+
+    @property
+    def usable(self) -> bool:
+        return self.status is Status.OK
+
+
+MISSING = Extracted(Status.MISSING)
+Params = Mapping[str, Extracted]
+
+
+def ambiguous(note: str, spans: tuple[Span, ...], value: Value | None = None) -> Extracted:
+    return Extracted(Status.AMBIGUOUS, value, spans, note)
+
+
+def invalid(note: str, spans: tuple[Span, ...], value: Value | None = None) -> Extracted:
+    return Extracted(Status.INVALID, value, spans, note)
