@@ -10,12 +10,13 @@ from itertools import combinations
 from math import ceil, floor
 from typing import Any, NamedTuple
 
-from consumer.bench.lattice import CLEARANCES, LADDER, OTHER, Lattice
+from consumer.bench.lattice import CLEARANCES, LADDER, OTHER, Group, Lattice
 from consumer.errors import Misconfigured
 
 EPSILON = 1e-6
 PROBES_WITHOUT_PROGRESS = 3
 UNBOUNDED = 3  # linprog's status
+OPTIONS = {"presolve": False}  # these programs are small and many: presolving each costs more than solving it
 
 
 class Published(NamedTuple):
@@ -43,7 +44,8 @@ class Finding(NamedTuple):
 
 def targets(lattice: Lattice) -> list[int]:
     """Every group that a sentence could single out, as masks: ladder steps and spans, compartments held exactly, at
-    least, or held without another, stretches between windows, each labor category; and their combinations."""
+    least, or held without another, stretches between windows, each labor category; their combinations; and what any
+    group of the lattice shares with another or has beside it."""
     vocabulary, atoms = lattice.vocabulary, lattice.atoms
     slots = [_mask(a.slot == slot for a in atoms) for slot in range(len(vocabulary.windows) + 1)]
     stretches = [sum(slots[a:b]) for a, b in combinations(range(len(slots) + 1), 2)]
@@ -51,7 +53,35 @@ def targets(lattice: Lattice) -> list[int]:
     kinds = [_mask((a.clearance, a.held) in kind for a in atoms) for kind in _kinds(lattice)]
     every = (1 << len(atoms)) - 1
     masks = {kind & stretch & category for kind in kinds for stretch in stretches for category in (every, *categories)}
+    for one in lattice.members:
+        masks.update(one & other for other in lattice.members)
+        masks.update(one & ~other for other in lattice.members)
     return sorted(masks - {0})
+
+
+def remainders(lattice: Lattice, published: Iterable[int]) -> list[int]:
+    """What is left of each published group when the published groups inside it are taken away, those that tell its
+    people apart by the same dimensions together: all categories, all windows, categories and windows, ...
+
+    An asker who adds up the parts of a total holds exactly these. Fewer parts leave at least k people more.
+    """
+    shown = list(published)
+    left: dict[tuple[int, tuple[bool, ...]], int] = {}
+    for whole in shown:
+        for part in shown:
+            if part != whole and lattice.members[part] & ~lattice.members[whole] == 0:
+                key = whole, _finer(lattice.groups[whole], lattice.groups[part])
+                left[key] = left.get(key, lattice.members[whole]) & ~lattice.members[part]
+    return sorted(set(left.values()) - {0})
+
+
+def _finer(whole: Group, part: Group) -> tuple[bool, ...]:
+    return (
+        whole[:2] != part[:2],
+        whole.compartments != part.compartments,
+        whole.within != part.within,
+        whole.category != part.category,
+    )
 
 
 def _mask(belongs: Iterable[bool]) -> int:
@@ -72,16 +102,16 @@ def _kinds(lattice: Lattice) -> list[frozenset[tuple[str, tuple[str, ...]]]]:
     return kinds
 
 
-def solver() -> tuple[Any, Any]:
-    """numpy and scipy.optimize, which only the publisher and the attack need."""
+def solver() -> tuple[Any, Any, Any]:
+    """numpy, scipy.optimize and scipy.sparse, which only the publisher and the attack need."""
     try:
         import numpy  # noqa: PLC0415
-        from scipy import optimize  # noqa: PLC0415
+        from scipy import optimize, sparse  # noqa: PLC0415
     except ImportError:
         raise Misconfigured(
             "publishing the bench needs scipy for its audit; install the extra: pip install 'planner[publisher]'"
         ) from None
-    return numpy, optimize
+    return numpy, optimize, sparse
 
 
 class Program:
@@ -92,21 +122,21 @@ class Program:
     """
 
     def __init__(self, width: int, published: Sequence[Published]) -> None:
-        self.numpy, self.optimize = solver()
+        self.numpy, self.optimize, self.sparse = solver()
         self.width = width
         self.published = published
         bits = self._bits([p.members for p in published])
         signatures, self.classes = self.numpy.unique(bits, axis=1, return_inverse=True)
         self.classes = self.classes.reshape(-1)
         self.class_sizes = self.numpy.bincount(self.classes)
-        matrix = signatures.astype(float)
+        matrix = self.sparse.csr_array(signatures.astype(float))
         low = self.numpy.array([p.at_least for p in published], dtype=float)
         high = self.numpy.array([p.at_most for p in published], dtype=float)
         self.exact = bool((low == high).all())
         if self.exact:
             self.constraints: dict[str, Any] = {"A_eq": matrix, "b_eq": low}
         else:
-            stacked = self.numpy.vstack([matrix, -matrix])
+            stacked = self.sparse.vstack([matrix, -matrix])
             self.constraints = {"A_ub": stacked, "b_ub": self.numpy.concatenate([high, -low])}
 
     def _bits(self, masks: Sequence[int]) -> Any:
@@ -116,17 +146,21 @@ class Program:
         return self.numpy.unpackbits(packed, axis=1, bitorder="little")[:, : self.width]
 
     def costs(self, masks: Sequence[int]) -> tuple[Any, Any]:
-        """Two 0/1 matrices, a row a target: the classes inside it, the classes it touches."""
-        bits = self._bits(masks)
-        touched = self.numpy.zeros((len(masks), len(self.class_sizes)))
-        for column, label in enumerate(self.classes):
-            touched[:, label] += bits[:, column]
-        return (touched == self.class_sizes).astype(float), (touched > 0).astype(float)
+        """Two sparse 0/1 matrices, a row a target: the classes inside it, the classes it touches."""
+        atoms = self.sparse.csr_array(self._bits(masks).astype(float))
+        ones = self.numpy.ones(self.width)
+        places = (self.numpy.arange(self.width), self.classes)
+        touched = atoms @ self.sparse.csr_array((ones, places), shape=(self.width, len(self.class_sizes)))
+        inside = touched.copy()
+        inside.data = (touched.data == self.class_sizes[touched.indices]).astype(float)
+        inside.eliminate_zeros()
+        touched.data[:] = 1.0
+        return inside, touched
 
     def least(self, cost: Any) -> tuple[float, Any, frozenset[int]]:
         """The least `cost` over fitting rosters (minus infinity, None, nothing where there is none), a roster that
         has it and the published groups whose counts hold it up."""
-        result = self.optimize.linprog(cost, bounds=(0, None), method="highs", **self.constraints)
+        result = self.optimize.linprog(cost, bounds=(0, None), method="highs-ds", options=OPTIONS, **self.constraints)
         if result.status == UNBOUNDED:
             return float("-inf"), None, frozenset()
         if result.status != 0:
@@ -145,34 +179,58 @@ def pinned(
     if not small or not published:
         return []
     program = Program(width, published)
-    inside, touched = program.costs([mask for mask, _ in small])
+    suspects = _Suspects(program, [mask for mask, _ in small], k)
+    suspects.probe()
     found: list[Finding] = []
-    for i in _suspects(program, inside, touched, k):
-        low, _, below = program.least(inside[i])
+    while (i := suspects.next()) is not None:
+        low, roster, below = program.least(suspects.cost(i))
+        suspects.clear(roster)
         if ceil(low - EPSILON) < 1:
             continue
-        high, _, above = program.least(-touched[i])
+        high, roster, above = program.least(suspects.cost(i, upwards=True))
+        suspects.clear(roster)
         if floor(-high + EPSILON) < k:
             found.append(Finding(*small[i], ceil(low - EPSILON), floor(-high + EPSILON), below | above))
     return found
 
 
-def _suspects(program: Program, inside: Any, touched: Any, k: int) -> list[int]:
-    """Targets that no probed roster clears. One probe pushes all of them down or up at once, so that a handful of
-    programs clears thousands of targets; what is left is worth two programs each."""
-    numpy = program.numpy
-    suspect = inside.any(axis=1)
-    idle, downwards = 0, True
-    while suspect.any() and idle < PROBES_WITHOUT_PROGRESS:
-        cost = inside[suspect].sum(axis=0) if downwards else -touched[suspect].sum(axis=0)
-        _, roster, _ = program.least(cost)
-        if roster is None:  # unbounded: some target has no upper bound, which its own program will see
-            cleared = numpy.zeros_like(suspect)
-        else:
-            cleared = suspect & ((inside @ roster < 1 - EPSILON) | (touched @ roster > k - 1 + EPSILON))
-        suspect &= ~cleared
-        if cleared.any():
-            idle = 0
-        else:
-            idle, downwards = idle + 1, not downwards
-    return [int(i) for i in numpy.flatnonzero(suspect)]
+class _Suspects:
+    """Targets that no roster seen so far clears. Every roster that fits may clear many of them."""
+
+    def __init__(self, program: Program, masks: Sequence[int], k: int) -> None:
+        self.program, self.k = program, k
+        self.inside, self.touched = program.costs(masks)
+        self.left: Any = self.inside.sum(axis=1) > 0
+
+    def cost(self, target: int, upwards: bool = False) -> Any:
+        """Least people of the target, or the negative of the most."""
+        return -self.touched[[target]].toarray()[0] if upwards else self.inside[[target]].toarray()[0]
+
+    def clear(self, roster: Any) -> bool:
+        """Drops the targets that can be below 1 or at least k in this roster; whether there were any. None is a
+        program without a bound, which clears only its own target."""
+        if roster is None:
+            return False
+        safe = (self.inside @ roster < 1 - EPSILON) | (self.touched @ roster > self.k - 1 + EPSILON)
+        before = int(self.left.sum())
+        self.left &= ~safe
+        return int(self.left.sum()) < before
+
+    def probe(self) -> None:
+        """One program pushes all targets down or up at once, so that a handful clears thousands of them."""
+        idle, downwards = 0, True
+        while self.left.any() and idle < PROBES_WITHOUT_PROGRESS:
+            left = self.left
+            cost = self.inside[left].sum(axis=0) if downwards else -self.touched[left].sum(axis=0)
+            if self.clear(self.program.least(cost)[1]):
+                idle = 0
+            else:
+                idle, downwards = idle + 1, not downwards
+
+    def next(self) -> int | None:
+        """One that is left, which leaves with this call."""
+        places = self.program.numpy.flatnonzero(self.left)
+        if not len(places):
+            return None
+        self.left[places[0]] = False
+        return int(places[0])

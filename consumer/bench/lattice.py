@@ -111,8 +111,12 @@ class Lattice(Struct, frozen=True):
 
     def sizes(self, counts: Mapping[Atom, int]) -> list[int]:
         """People of each group, from people of each atom."""
+        return self.sizes_of(self.members, counts)
+
+    def sizes_of(self, masks: Iterable[int], counts: Mapping[Atom, int]) -> list[int]:
+        """People of each set of atoms, given as a bit mask."""
         present = [(1 << i, counts[atom]) for i, atom in enumerate(self.atoms) if counts.get(atom)]
-        return [sum(n for bit, n in present if mask & bit) for mask in self.members]
+        return [sum(n for bit, n in present if mask & bit) for mask in masks]
 
 
 def lattice(vocabulary: Vocabulary) -> Lattice:

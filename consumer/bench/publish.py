@@ -43,19 +43,19 @@ def publish(lattice: Lattice, counts: Counter[Atom], rule: Rule) -> tuple[int | 
     """
     sizes = lattice.sizes(counts)
     kept = [i for i, published in enumerate(nested(lattice, sizes, rule.k)) if published]
-    masks = bounds.targets(lattice)
-    small = {
-        mask: size for mask, size in zip(masks, sizes_of(lattice, masks, counts), strict=True) if 1 <= size < rule.k
-    }
+    doubtful, settled = bounds.targets(lattice), set[int]()
     while True:
+        doubtful = sorted({*doubtful, *bounds.remainders(lattice, kept)} - settled)
         seen = [bounds.Published(lattice.members[i], *rule.interval(sizes[i])) for i in kept]
-        found = bounds.pinned(len(lattice.atoms), seen, list(small), list(small.values()), rule.k)
+        found = bounds.pinned(len(lattice.atoms), seen, doubtful, lattice.sizes_of(doubtful, counts), rule.k)
         if not found:
             break
         withheld = _finest(found)
         kept = [i for at, i in enumerate(kept) if at not in withheld]
         # Withholding only adds rosters that fit, so a target once cleared stays cleared.
-        small = {finding.target: finding.size for finding in found}
+        pinned = {finding.target for finding in found}
+        settled.update(mask for mask in doubtful if mask not in pinned)
+        doubtful = sorted(pinned)
     shown = set(kept)
     return tuple(rule.printed(size) if i in shown else None for i, size in enumerate(sizes))
 
@@ -68,11 +68,6 @@ def _finest(found: list[bounds.Finding]) -> set[int]:
         if not withheld & finding.because:
             withheld.add(max(finding.because))
     return withheld
-
-
-def sizes_of(lattice: Lattice, masks: Iterable[int], counts: Counter[Atom]) -> list[int]:
-    present = [(1 << i, counts[atom]) for i, atom in enumerate(lattice.atoms) if counts.get(atom)]
-    return [sum(n for bit, n in present if mask & bit) for mask in masks]
 
 
 class Cell(NamedTuple):

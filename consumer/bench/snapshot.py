@@ -93,3 +93,17 @@ async def _replace(
     await connection.execute("DELETE FROM bench.cell WHERE tenant_id = $1", tenant_id, timeout=STATEMENT_SECONDS)
     columns = [list(column) for column in zip(*made, strict=True)]
     await connection.execute(REPLACE, tenant_id, as_of, rule.text(), *columns, timeout=STATEMENT_SECONDS)
+
+
+async def remove_people(connection: asyncpg.Connection, tenant_id: UUID, person_refs: Sequence[str]) -> int:
+    """Takes people off the roster; returns how many were on it."""
+    async with connection.transaction():
+        await connection.execute("SET LOCAL ROLE planner_loader")
+        await connection.fetchval("SELECT set_config('app.tenant_id', $1, true)", str(tenant_id))
+        gone = await connection.fetch(
+            "DELETE FROM bench.person WHERE tenant_id = $1 AND person_ref = ANY ($2) RETURNING 1",
+            tenant_id,
+            list(person_refs),
+            timeout=STATEMENT_SECONDS,
+        )
+    return len(gone)

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from consumer.bench.publish import Rule
 from consumer.cli import Configured, Flag, output
 from consumer.store.load import FileReport, LoadReport
 from consumer.store.load import load as load_files
@@ -41,7 +42,8 @@ async def load(
         Print one JSON document.
     """
     with _progress() as progress:
-        report = await load_files(kind, files, settings.admin_database_url, tenant, progress)
+        rule = Rule(k=settings.bench_k, round=settings.bench_round)
+        report = await load_files(kind, files, settings.admin_database_url, tenant, progress, rule)
     if json:
         _print_json(report)
     else:

@@ -40,12 +40,6 @@ async def put(connection: asyncpg.Connection, tenant: uuid.UUID, rows: Sequence[
         await connection.executemany(
             "INSERT INTO bench.person VALUES ($1, $2, $3, $4, $5, $6, $7)", [(tenant, *row) for row in rows]
         )
-        await connection.execute(
-            "INSERT INTO bench.roster VALUES ($1, $2, NULL) "
-            "ON CONFLICT (tenant_id) DO UPDATE SET changed = roster.changed + excluded.changed",
-            tenant,
-            len(rows),
-        )
 
 
 async def test_the_worker_reads_published_cells_and_never_the_roster(database: Database) -> None:

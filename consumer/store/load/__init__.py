@@ -10,8 +10,9 @@ from uuid import UUID
 
 import asyncpg
 
+from consumer.bench.publish import Rule
 from consumer.errors import Misconfigured, Unreachable
-from consumer.store.load import awards, opportunities, partners, requirements, subawards
+from consumer.store.load import awards, bench, opportunities, partners, requirements, subawards
 from consumer.store.load.kind import PUBLIC, Counts, FileReport, Loader, LoadReport, Progress, Tenancy
 
 __all__ = ["KINDS", "PUBLIC", "Counts", "FileReport", "LoadReport", "Loader", "Tenancy", "load"]
@@ -20,7 +21,7 @@ CONNECT_SECONDS = 10.0
 ROLE = "planner_loader"
 
 KINDS: Mapping[str, Loader] = {
-    module.LOADER.kind: module.LOADER for module in (awards, subawards, opportunities, requirements, partners)
+    module.LOADER.kind: module.LOADER for module in (awards, subawards, opportunities, bench, requirements, partners)
 }
 
 
@@ -28,9 +29,16 @@ def _no_progress(path: Path, done: int, total: int) -> None: ...
 
 
 async def load(
-    kind: str, paths: Sequence[Path], admin_url: str, tenant: UUID | None = None, progress: Progress = _no_progress
+    kind: str,
+    paths: Sequence[Path],
+    admin_url: str,
+    tenant: UUID | None = None,
+    progress: Progress = _no_progress,
+    rule: Rule = Rule(),  # noqa: B008 frozen
 ) -> LoadReport:
     """Loads files of one KIND, each in a transaction of its own: a file is loaded whole or not at all.
+
+    A roster's counts are then published under `rule`, where they are due.
 
     Raises `Misconfigured` for a kind, file or tenant that does not fit and `Unreachable` when Postgres does not answer.
     """
@@ -42,7 +50,10 @@ async def load(
         raise Misconfigured(f"{missing[0]} is not there")
     connection = await _connect(admin_url)
     try:
-        return LoadReport(kind=kind, files=tuple([await _file(connection, loader, p, whose, progress) for p in paths]))
+        files = tuple([await _file(connection, loader, p, whose, progress) for p in paths])
+        if loader is bench.LOADER:
+            await bench.publish_if_due(connection, whose, rule)
+        return LoadReport(kind=kind, files=files)
     finally:
         await connection.close(timeout=CONNECT_SECONDS)
 

@@ -43,13 +43,15 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 class Layout(Struct, frozen=True, kw_only=True):
-    """One shape of file of a kind. `after` names the statements of `sql/` that run when a batch is in its table."""
+    """One shape of file of a kind. `after` names the statements of `sql/` that run when a batch is in its table.
+    `check` sees the cleaned row by column and says what is wrong with it as a whole, if anything is."""
 
     name: str
     table: Table
     fields: tuple[Field, ...]
     needs: tuple[str, ...]
     after: tuple[str, ...] = ()
+    check: Callable[[Mapping[str, str | None]], str | None] | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,6 +89,7 @@ class Reader:
         self._required: list[tuple[int, str]] = []
         self._others: list[tuple[int, int, Clean]] = []
         self.columns: list[str] = []
+        self._check = layout.check
         for field in layout.fields:
             found = [source for source in field.sources if source.lower() in known]
             if not found:
@@ -119,6 +122,9 @@ class Reader:
             empty = next((source for slot, source in required if row[slot] is None), None)
             if empty:
                 reject(f"{empty} is empty", record.line, cells)
+                continue
+            if self._check and (fault := self._check(dict(zip(self.columns, row, strict=True)))):
+                reject(fault, record.line, cells)
                 continue
             yield [str(record.line), *row]
 

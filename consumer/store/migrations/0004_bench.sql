@@ -7,8 +7,8 @@
 CREATE TABLE bench.person (
     tenant_id      uuid NOT NULL,
     person_ref     text NOT NULL,
-    labor_category text NOT NULL,
-    clearance      text NOT NULL,
+    labor_category text,
+    clearance      text NOT NULL CHECK (clearance IN ('NONE', 'PUBLIC_TRUST', 'CONFIDENTIAL', 'SECRET', 'TS', 'TS_SCI', 'DOE_L', 'DOE_Q')),
     compartments   text[] NOT NULL,
     skills         text[] NOT NULL,
     available_from date NOT NULL,
@@ -56,3 +56,16 @@ CREATE POLICY loader ON bench.roster FOR ALL TO planner_loader
     WITH CHECK (tenant_id = (SELECT nullif(current_setting('app.tenant_id', true), '')::uuid));
 GRANT SELECT, UPDATE (changed, snapshot) ON bench.roster TO planner_publisher;
 GRANT SELECT, INSERT, UPDATE ON bench.roster TO planner_loader;
+
+-- Whatever changes a roster is counted, so that the publisher knows how far the published counts are behind.
+CREATE FUNCTION bench.count_changes() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO bench.roster AS known (tenant_id, changed)
+    SELECT tenant_id, count(*) FROM touched GROUP BY tenant_id
+    ON CONFLICT (tenant_id) DO UPDATE SET changed = known.changed + excluded.changed;
+    RETURN NULL;
+END $$;
+ALTER FUNCTION bench.count_changes() OWNER TO planner_owner;
+CREATE TRIGGER added   AFTER INSERT ON bench.person REFERENCING NEW TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION bench.count_changes();
+CREATE TRIGGER changed AFTER UPDATE ON bench.person REFERENCING NEW TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION bench.count_changes();
+CREATE TRIGGER left_us AFTER DELETE ON bench.person REFERENCING OLD TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION bench.count_changes();
