@@ -9,6 +9,7 @@ import re
 from consumer.store.load.values import name
 
 _INVERTED = re.compile(r"(?P<what>.+), (?P<body>DEPARTMENT|DEPT|OFFICE|BUREAU) OF(?P<the> THE)?", re.IGNORECASE)
+_OFFICIAL = {"U.S. TRANSPORTATION COMMAND": "USTRANSCOM"}  # USAspending's own name of it
 _SMALL = re.compile(r"(?<=\s)(Of|The|And|For|On|In|To|At|By)(?=\s)")
 
 
@@ -23,6 +24,7 @@ def agency(cell: str) -> str | None:
         value = f"{inverted['body']} OF{inverted['the'] or ''} {inverted['what']}"
     value = re.sub(r"\bDEPT\.? OF\b", "DEPARTMENT OF", value, flags=re.IGNORECASE)
     value = re.sub(r"^(?:US|U\. ?S\.?) ", "U.S. ", value)
+    value = _OFFICIAL.get(value.upper(), value)
     if value.isupper() and " " in value:
         value = _titled(value)
     return _SMALL.sub(lambda word: word[0].lower(), value)

@@ -36,7 +36,7 @@ class Rejects:
         if self._file is None:
             self._file = self.path.open("w", encoding="utf-8", newline="")
         writer = csv.writer(self._file)
-        if header is not self._header:  # a ZIP may hold files of different columns
+        if header != self._header:  # a ZIP may hold files of different columns
             writer.writerow([REASON, LINE, *header])
             self._header = header
         writer.writerow([reason, line, *cells])
