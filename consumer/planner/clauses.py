@@ -9,12 +9,17 @@ from registry.lexicon import Lexicon
 
 
 class Clause(Struct, frozen=True):
-    """Words `start` to `end` of a question. `people` means it could count or choose people, `market` that it speaks
-    of awards or documents, `own` that it speaks of the asker's own side."""
+    """Words `start` to `end` of a question.
+
+    `people` means it could count or choose people, `named` that a word for people stands in it, `bench` a word of
+    clearances or rosters, `own` one for the asker's own side, `market` one of awards or documents, `selects` one that
+    narrows. `person_words` are the places that a weak term refuses beside.
+    """
 
     start: int
     end: int
     people: bool
+    named: bool
     market: bool
     own: bool
     bench: bool
@@ -24,7 +29,7 @@ class Clause(Struct, frozen=True):
     @property
     def selects_people(self) -> bool:
         """It asks about the asker's own people."""
-        return bool(self.person_words) and (self.own or self.bench)
+        return self.people and self.named and (self.own or self.bench)
 
     @property
     def only_market(self) -> bool:
@@ -67,11 +72,12 @@ def _clause(
     if pronouns and not persons and (previous.people if previous else not market):
         persons = pronouns
     required = not own and not said.isdisjoint(lexicon.requires) and said.isdisjoint(lexicon.chooses)
-    people = (bool(persons) or bench) and not required
+    named = bool(persons) or "cleared" in said
+    people = (named or bench) and not required
     if bench and not market:
         persons |= {i for i in plain if texts[i] in lexicon.bench}
     selects = not said.isdisjoint(lexicon.selectors)
-    return Clause(start, end, people, market, own, bench, selects, persons if people else frozenset())
+    return Clause(start, end, people, named, market, own, bench, selects, persons if people else frozenset())
 
 
 def _is_person(texts: tuple[str, ...], index: int, lexicon: Lexicon) -> bool:

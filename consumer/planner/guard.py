@@ -9,7 +9,7 @@ A mask covers the span of an official name or a business term and nothing beside
 guard must never repeat a protected word, and refuses the whole question for one protected clause.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
@@ -59,7 +59,7 @@ _MESSAGES = {
     Code.EEO_REFUSED: (
         "This question asks about people by a characteristic that employment law protects, or by something that "
         "stands for one, so none of it was run. The service holds no such data and counts staff only by clearance, "
-        "compartments, labor category, skill and availability. The law: Title VII of the Civil Rights Act, the Age "
+        "compartments, labor category and availability. The law: Title VII of the Civil Rights Act, the Age "
         "Discrimination in Employment Act (ADEA), the Americans with Disabilities Act (ADA), the Genetic Information "
         "Nondiscrimination Act (GINA), USERRA and VEVRAA for service members and veterans, and 8 USC 1324b of the "
         "Immigration and Nationality Act (INA). Ask again without that part. The status of firms, such as set asides, "
@@ -108,7 +108,7 @@ class Guard:
         """Whether the question counts or chooses people of the asker's own, whatever intents were selected: then
         layer 2 applies."""
         words = read(clean(question))
-        return any(clause.selects_people for clause in self._clauses(words, self._masks.mark(words)))
+        return any(clause.selects_people for clause in clauses(words, self._masks.mark(words), self._lexicon))
 
     def unexplained(
         self, question: str, explained: Iterable[tuple[int, int]], dimension_words: Iterable[str]
@@ -120,19 +120,32 @@ class Guard:
         """
         words = read(clean(question))
         masked = self._masks.mark(words)
+        parts = clauses(words, masked, self._lexicon)
         for start, end in explained:
-            for index, at in enumerate(words.starts):
-                if start <= at < end:
-                    masked[index] = 1
+            for index in range(bisect_left(words.starts, start), bisect_left(words.starts, end)):
+                masked[index] = 1
         dimensions = _folded(frozenset(dimension_words))
         left: dict[str, None] = {}
-        for clause in self._clauses(words, masked):
+        for clause in parts:
             if clause.only_market:
                 continue
             for index in range(clause.start, clause.end):
                 if not masked[index] and not self._explained(words, index, dimensions):
                     left[words.source[words.starts[index] : words.ends[index]]] = None
         return tuple(left)
+
+    def places(self, question: str) -> tuple[str, ...]:
+        """Places named in clauses about people. They refuse nothing, but no count is by place: an answer says so."""
+        words = read(clean(question))
+        masked = self._masks.mark(words)
+        named = self._lexicon.places - self._lexicon.english
+        return tuple(
+            words.source[words.starts[index] : words.ends[index]]
+            for clause in clauses(words, masked, self._lexicon)
+            if clause.people
+            for index in range(clause.start, clause.end)
+            if not masked[index] and words.texts[index] in named
+        )
 
     def unsupported(self, unexplained: Sequence[str]) -> Verdict:
         """The refusal that names the words which `unexplained` found; one that is a protected term is not named."""
@@ -141,7 +154,7 @@ class Guard:
         named = [word[:40] for word in unexplained if not self._is_touchy(fold(word))]
         shown = "these words: " + ", ".join(f'"{word}"' for word in named[:MAX_NAMED]) if named else "one of the words"
         message = (
-            "Staff are counted only by clearance, compartments, polygraph, labor category, skill and availability, "
+            "Staff are counted only by clearance, compartments, labor category and availability, "
             f"and no query takes {shown}. Leaving words out would answer another question, so none of it was run. "
             "Ask again without them."
         )
@@ -166,9 +179,6 @@ class Guard:
         place = next((at for at, word in enumerate(after) if word in lex.people), None)
         return place is not None and lex.english.isdisjoint(after[:place])
 
-    def _clauses(self, words: Words, masked: bytearray) -> list[Clause]:
-        return clauses(words, masked, self._lexicon)
-
     def _protected(self, words: Words, names: Iterable[str]) -> bool:
         found = self._found(words)
         starts = [i for i, text in enumerate(words.texts) if text in self._proxies]
@@ -177,7 +187,7 @@ class Guard:
         if not (found or proxies or ages):
             return False
         masked = self._masks.mark(words, names)
-        parts = self._clauses(words, masked)
+        parts = clauses(words, masked, self._lexicon)
         begins = [clause.start for clause in parts]
 
         def part(index: int) -> Clause:
@@ -263,14 +273,13 @@ def guard_of(registry: Registry, vendor_names: Iterable[str] = ()) -> Guard:
     `vendor_names` are companies of the loaded data.
     """
     reference = registry.reference
-    official = {name for names in reference.agencies.values() for name in names}
     texts = {text for plane in registry.planes for text in plane.words} | reference.words
     for intent in registry.intents:
         texts.update(intent.words, intent.phrases, intent.noun)
         for column in intent.columns:
             texts.update(column.words, (column.label or "",))
     folder = "" if registry.folder == BUILT_IN else str(registry.folder)
-    return Guard(load_lexicon(folder), (*official, *vendor_names), texts)
+    return Guard(load_lexicon(folder), (*reference.names, *vendor_names), texts)
 
 
 @lru_cache(maxsize=64)

@@ -198,6 +198,17 @@ def test_a_span_that_was_extracted_is_explained() -> None:
     assert GUARD.unexplained(question, ((at, at + len("Zephyr Command")),), ()) == ()
 
 
+def test_a_span_explains_its_own_words_only() -> None:
+    question = "How many tall TS/SCI engineers for the contract?"
+    span = (question.index("TS"), question.index(" for"))
+    assert GUARD.unexplained(question, (span,), ()) == ("tall",)
+
+
+def test_places_in_a_staff_question_are_named_for_the_answer_to_mention() -> None:
+    assert GUARD.places("How many TS people do we have in Colorado and Ohio?") == ("Colorado", "Ohio")
+    assert GUARD.places("Which awards are performed in Colorado?") == ()
+
+
 def test_a_refusal_names_words_it_could_not_take_but_no_protected_one() -> None:
     verdict = GUARD.unsupported(("purple", "wom3n", "veteran"))
     assert verdict.code is Code.UNSUPPORTED_FILTER
