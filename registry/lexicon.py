@@ -58,6 +58,7 @@ class Lexicon(Struct, frozen=True, kw_only=True):
     plain: frozenset[str]
     never: frozenset[str]
     places: frozenset[str]
+    place_codes: frozenset[str]
     english: frozenset[str]
     foreign: Mapping[str, frozenset[str]]
 
@@ -123,6 +124,7 @@ def load_lexicon(folder: str = "") -> Lexicon:
         plain=words("plain", "words"),
         never=words("plain", "never"),
         places=words("places", "words"),
+        place_codes=words("places", "codes"),
         english=words("language", "english"),
         foreign={name: words("language", name) for name in sorted(languages)},
     )

@@ -144,7 +144,7 @@ class Guard:
             for clause in clauses(words, masked, self._lexicon)
             if clause.people
             for index in range(clause.start, clause.end)
-            if not masked[index] and words.texts[index] in named
+            if not masked[index] and (words.texts[index] in named or self._is_place_code(words, index))
         )
 
     def unsupported(self, unexplained: Sequence[str]) -> Verdict:
@@ -169,7 +169,13 @@ class Guard:
             return self._is_counted(words.texts[index + 1 : index + 6])
         if len(text) == 1:
             return not _spelt_out(words.texts, index)
+        if self._is_place_code(words, index):
+            return True
         return any(form in self._known or form in dimensions for form in (text, text.removesuffix("s")))
+
+    def _is_place_code(self, words: Words, index: int) -> bool:
+        source = words.source[words.starts[index] : words.ends[index]]
+        return source.isupper() and words.texts[index] in self._lexicon.place_codes
 
     def _is_counted(self, after: Phrase) -> bool:
         """Whether a number counts what follows: a unit at once, or people with words that say which."""
