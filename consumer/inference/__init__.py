@@ -31,6 +31,8 @@ async def open_inference(settings: Settings) -> AsyncGenerator[Inference]:
     for name in ("inference_url", "inference_model"):
         if not getattr(settings, name):
             raise Misconfigured(f"PLANNER_{name.upper()} is empty; PLANNER_INFERENCE=openai needs it")
+    if not settings.inference_url.startswith(("http://", "https://")):
+        raise Misconfigured("PLANNER_INFERENCE_URL is not a URL, such as http://host/v1")
     try:
         server = ChatServer(
             settings.inference_url,
