@@ -42,7 +42,7 @@ class Registry:
         self.planes: tuple[Plane, ...] = tuple(planes)
         self.intents: tuple[Intent, ...] = tuple(sorted(intents, key=lambda i: (order[i.plane], i.name)))
         self.by_name: Mapping[str, Intent] = {intent.name: intent for intent in self.intents}
-        self.statements: Mapping[str, Statement] = {i.name: compile(i.sql) for i in self.intents}
+        self.statements: Mapping[str, Statement] = {i.name: _statement(i) for i in self.intents}
         self.digest: str = _digest(self.planes, self.intents)
 
     def plane(self, name: str) -> Plane:
@@ -53,6 +53,12 @@ class Registry:
     def reference(self) -> Reference:
         """The code lists and names that extraction knows."""
         return load_reference(str(self.folder))
+
+
+def _statement(intent: Intent) -> Statement:
+    """The statement with its bound: one row more than the cap, to know whether the cap bit."""
+    compiled = compile(intent.sql)
+    return Statement(f"{compiled.text}\nLIMIT {intent.row_cap + 1}", compiled.parameters)
 
 
 def load(folder: str = "") -> Registry:

@@ -5,14 +5,14 @@ how to give it. Spans are offsets into the cleaned question (`consumer.planner.n
 """
 
 from consumer.planner.extract.agency import agency
-from consumer.planner.extract.codes import naics, uei, uuids
+from consumer.planner.extract.codes import is_uei, naics, uei, uuids
 from consumer.planner.extract.people import clearance, compartments, dimension
 from consumer.planner.extract.text import Text
 from consumer.planner.extract.value import Extracted, Params, Status, Value
 from consumer.planner.extract.window import fiscal_year, window
-from registry.reference import Reference
+from registry.reference import Reference, fold
 
-__all__ = ["Extracted", "Params", "Status", "Value", "extract"]
+__all__ = ["Extracted", "Params", "Status", "Value", "accepts", "extract"]
 
 
 def extract(question: str, reference: Reference) -> Params:
@@ -32,3 +32,21 @@ def extract(question: str, reference: Reference) -> Params:
     for kind, spellings in reference.dimensions.items():
         found[kind] = dimension(text, spellings)
     return found
+
+
+def accepts(kind: str, value: str, reference: Reference) -> Value | None:
+    """The value as the extractor of `kind` would give it, or None where it would not: how a scalar that comes out of
+    a row is held to the same check as one that comes out of a question."""
+    match kind:
+        case "uei":
+            return value.upper() if is_uei(value.upper()) else None
+        case "naics":
+            return value if value in reference.naics else None
+        case "agency":
+            named = reference.agencies.entries.get(fold(value))
+            return named.names[0] if named and len(named.names) == 1 else None
+        case "uuid":
+            found = uuids(Text(value))
+            return found.value if found.span == (0, len(value)) else None
+        case _:
+            return None

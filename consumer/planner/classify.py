@@ -1,0 +1,121 @@
+"""How well each intent fits what a question says: deterministic scores from the words that intents declare.
+
+Shared by the route (is this one intent or several?) and by the embedded proposer. A question is scored clause by
+clause, with its extracted values left out: a clause asks for one thing, and its best intent is the one whose own
+vocabulary it uses most. Rare words weigh more (inverse frequency over the Registry's intents).
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+
+from consumer.planner.extract import Params
+from registry import Intent
+
+NAME_WEIGHT, WORD_WEIGHT, PHRASE_WEIGHT = 1.0, 1.0, 0.5
+PHRASE_BONUS = 2.5
+"""What a whole declared phrase, found in a clause in order, is worth beside its words."""
+FLOOR = 1.6
+"""Below this a clause asks for no intent."""
+CLOSE = 0.92
+"""An intent this near to the best of its clause is meant as well."""
+
+_SPLIT = re.compile(r"[,;:?.!]+(?:\s+and\b)?|\s+(?:and|plus|versus|vs)\s+|\s+as well as\s+", re.IGNORECASE)
+_WORD = re.compile(r"[a-z0-9]+")
+_STOP = frozenset(
+    """
+    a an the of for to in at on by with from into over under and or is are was were be been do does did have has had
+    we us our ours you your i me my it its they them their this that these those there what which who whom whose when where
+    how why will would can could should may any all each every some please show list give tell find get see let next
+    last past within during up one ones also then so than more less about as if not no only just me s
+    """.split()
+)
+
+
+class Fit(Struct, frozen=True):
+    """An intent that some clause asks for, with the score of the best such clause."""
+
+    intent: str
+    score: float
+    clause: int
+
+
+@lru_cache(maxsize=4_096)
+def stem(word: str) -> str:
+    """A word without its commonest endings; only ever compared with other stems."""
+    for ending, shortest in (("ies", 5), ("ing", 6), ("ed", 5), ("es", 5), ("s", 4)):
+        if word.endswith(ending) and len(word) >= shortest:
+            return word[: -len(ending)] + ("y" if ending == "ies" else "")
+    return word
+
+
+def stems(text: str) -> tuple[str, ...]:
+    return tuple(stem(w) for w in _WORD.findall(text.lower()) if w not in _STOP)
+
+
+class Vocabulary:
+    """The words of the Registry's intents, weighed once."""
+
+    def __init__(self, intents: Sequence[Intent]) -> None:
+        own = {intent.name: _weights(intent) for intent in intents}
+        spread = Counter(word for weights in own.values() for word in weights)
+        rarity = {word: math.log(1 + len(intents) / count) for word, count in spread.items()}
+        self.weights: Mapping[str, Mapping[str, float]] = {
+            name: {word: weight * rarity[word] for word, weight in weights.items()} for name, weights in own.items()
+        }
+        self.phrases: Mapping[str, tuple[tuple[str, ...], ...]] = {
+            intent.name: tuple(p for p in (stems(phrase) for phrase in intent.phrases) if len(p) > 1)
+            for intent in intents
+        }
+
+    def score(self, clause: Sequence[str], name: str) -> float:
+        words = set(clause)
+        total = sum(weight for word, weight in self.weights[name].items() if word in words)
+        whole = max((len(p) for p in self.phrases[name] if _within(p, clause)), default=0)
+        return total + PHRASE_BONUS * whole
+
+    def fits(self, clauses: Sequence[Sequence[str]], intents: Iterable[Intent]) -> tuple[Fit, ...]:
+        """The intents that the clauses ask for: the best of each clause and what comes near it."""
+        best: dict[str, Fit] = {}
+        names = [intent.name for intent in intents]
+        for place, clause in enumerate(clauses):
+            scores = sorted(((self.score(clause, name), name) for name in names), key=lambda s: (-s[0], s[1]))
+            if not scores or scores[0][0] < FLOOR:
+                continue
+            for score, name in scores:
+                if score < max(FLOOR, CLOSE * scores[0][0]):
+                    break
+                if name not in best or best[name].score < score:
+                    best[name] = Fit(name, score, place)
+        return tuple(best.values())
+
+
+def clauses(question: str, params: Params) -> tuple[tuple[str, ...], ...]:
+    """The question's clauses as stems, extracted values left out so that a name holding `and` splits nothing."""
+    text = list(question)
+    for found in params.values():
+        for start, end in found.spans:
+            text[start:end] = " " * (end - start)
+    parts = (stems(part) for part in _SPLIT.split("".join(text)))
+    return tuple(part for part in parts if part)
+
+
+def _weights(intent: Intent) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for source, weight in ((intent.phrases, PHRASE_WEIGHT), (intent.words, WORD_WEIGHT)):
+        for text in source:
+            for word in stems(text):
+                weights[word] = max(weight, weights.get(word, 0.0))
+    for word in stems(intent.name.rpartition(".")[2].replace("_", " ")):
+        weights[word] = max(NAME_WEIGHT, weights.get(word, 0.0))
+    return weights
+
+
+def _within(phrase: Sequence[str], clause: Sequence[str]) -> bool:
+    """Whether the phrase's words stand in the clause in this order, others between them allowed."""
+    rest = iter(clause)
+    return all(word in rest for word in phrase)

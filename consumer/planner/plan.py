@@ -1,0 +1,204 @@
+"""From names to a plan: binding, validation, edges. Names come from a proposer, values from extraction alone.
+
+A parameter is bound by one fixed rule from its declared kind to the extractor of that kind; nothing is guessed. A
+value that the question gives ambiguously or wrongly leaves the intent unbound, even where the parameter is optional:
+answering without it would answer another question.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from uuid import UUID
+
+from msgspec import Struct
+
+from consumer.planner.extract import Extracted, Params, Status
+from registry import Edge, Intent, Param, Registry
+from schemas.answer import Dropped, DropReason
+
+MAX_NODES = 6
+"""Most nodes of a plan: with no recursion, the bound of its work."""
+
+Argument = str | int | UUID | list[str] | None
+
+HOW_TO_GIVE: Mapping[str, str] = {
+    "agency": 'name the agency, in quotes as in "Department of the Navy"',
+    "naics": "give a six digit NAICS code, such as 541512",
+    "uuid": "give the UUID of the opportunity or requirement",
+    "uei": "give the vendor's UEI, twelve characters as in SAM.gov",
+    "clearance": "name a clearance, such as Secret or TS/SCI",
+    "compartments": "name the compartments, such as SI and TK, beside TS/SCI",
+    "window_months": "give the time in months, such as 18 months",
+}
+FISCAL_YEAR_NOTE = (
+    "a fiscal year is a range of dates and no number of months; say the time in months, such as 12 months"
+)
+
+
+class Need(Struct, frozen=True):
+    """A parameter that keeps an intent from being bound: its kind, and what to do about it."""
+
+    kind: str
+    note: str
+
+
+class Bound(Struct, frozen=True):
+    """The arguments of an intent by parameter name; what stands in `edges` is filled in when its source has run."""
+
+    arguments: dict[str, Argument]
+    edges: tuple[Edge, ...] = ()
+
+
+class Node(Struct, frozen=True):
+    """One intent of a plan with its arguments."""
+
+    intent: Intent
+    arguments: dict[str, Argument]
+    edges: tuple[Edge, ...] = ()
+
+
+class Plan(Struct, frozen=True):
+    """Nodes in Registry order, then by name; at most MAX_NODES. `dropped` names what was asked for and can't run."""
+
+    nodes: tuple[Node, ...]
+    dropped: tuple[Dropped, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(node.intent.name for node in self.nodes)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of parameters that bound, sorted: what the audit event may say of values."""
+        filled = {
+            param.kind
+            for node in self.nodes
+            for param in node.intent.params
+            if node.arguments[param.name] is not None or param.name in {edge.param for edge in node.edges}
+        }
+        return tuple(sorted(filled))
+
+
+def bind(intent: Intent, params: Params) -> Bound | tuple[Need, ...]:
+    """The intent's arguments out of the question, or what is missing. Edges are not looked at."""
+    arguments: dict[str, Argument] = {}
+    needs: list[Need] = []
+    for param in intent.params:
+        value, need = _bind_one(param, params)
+        arguments[param.name] = value
+        if need is not None:
+            needs.append(need)
+    if intent.one_of and not needs and all(arguments[name] is None for name in intent.one_of):
+        kinds = dict.fromkeys(p.kind for p in intent.params if p.name in intent.one_of)
+        needs += [Need(kind, HOW_TO_GIVE.get(kind, f"give the {kind}")) for kind in kinds]
+    return tuple(needs) if needs else Bound(arguments)
+
+
+def _bind_one(param: Param, params: Params) -> tuple[Argument, Need | None]:
+    found = params.get(param.kind)
+    if found is None or found.status is Status.MISSING or not _plays_role(param, found):
+        if param.kind == "window_months" and params["fiscal_year"].status is not Status.MISSING:
+            return None, Need(param.kind, FISCAL_YEAR_NOTE)
+        if param.default is None and param.required:
+            return None, Need(param.kind, HOW_TO_GIVE.get(param.kind, f"give the {param.kind}"))
+        return param.default, None
+    if found.status is not Status.OK or found.value is None:
+        return None, Need(param.kind, found.note or HOW_TO_GIVE.get(param.kind, f"give the {param.kind}"))
+    return convert(param, found), None
+
+
+def _plays_role(param: Param, found: Extracted) -> bool:
+    """A uuid that the question calls an opportunity is no requirement; one it does not name may be either."""
+    return param.kind != "uuid" or param.role is None or found.role is None or param.role == found.role
+
+
+def convert(param: Param, found: Extracted) -> Argument:
+    """The value as the statement takes it; a number is clamped to the parameter's limits."""
+    value = found.value
+    if isinstance(value, int):
+        low = value if param.minimum is None else max(value, param.minimum)
+        return low if param.maximum is None else min(low, param.maximum)
+    if isinstance(value, tuple):
+        return list(value)
+    return UUID(value) if param.kind == "uuid" and value is not None else value
+
+
+def bind_with_edges(
+    intent: Intent, params: Params, registry: Registry, scopes: frozenset[str]
+) -> Bound | tuple[Need, ...]:
+    """As `bind`; a parameter that the question does not give may come from a declared source that binds directly."""
+    direct = bind(intent, params)
+    if isinstance(direct, Bound):
+        return direct
+    missing = {p.name for p in intent.params if p.kind in {n.kind for n in direct} and _is_missing(p, params)}
+    if any(p.kind in {n.kind for n in direct} and p.name not in missing for p in intent.params):
+        return direct  # a value was given and is wrong: no edge may take its place
+    edges = tuple(e for e in intent.edges if e.param in missing and _is_source(e.source, params, registry, scopes))
+    covered = {e.param for e in edges}
+    required = {p.name for p in intent.required} & missing
+    if not edges or not required <= covered:
+        return direct
+    arguments: dict[str, Argument] = {}
+    for param in intent.params:
+        arguments[param.name] = None if param.name in covered else _bind_one(param, params)[0]
+    return Bound(arguments, edges)
+
+
+def _is_missing(param: Param, params: Params) -> bool:
+    found = params.get(param.kind)
+    return found is None or found.status is Status.MISSING or not _plays_role(param, found)
+
+
+def _is_source(name: str, params: Params, registry: Registry, scopes: frozenset[str]) -> bool:
+    source = registry.by_name[name]
+    return registry.plane(source.plane).scope in scopes and isinstance(bind(source, params), Bound)
+
+
+def bindable(registry: Registry, params: Params, scopes: frozenset[str]) -> tuple[Intent, ...]:
+    """What this asker may run and this question can bind, directly or by an edge: all that a proposer is offered."""
+    return tuple(
+        intent
+        for intent in registry.intents
+        if registry.plane(intent.plane).scope in scopes
+        and isinstance(bind_with_edges(intent, params, registry, scopes), Bound)
+    )
+
+
+def validate(names: Iterable[str], registry: Registry, params: Params, scopes: frozenset[str]) -> Plan:
+    """The plan of these names: unknown ones are left out, those that can't run are dropped with their reason."""
+    dropped: list[Dropped] = []
+    bound: dict[str, Bound] = {}
+    for name in sorted(set(names) & registry.by_name.keys(), key=lambda n: _place(registry, n)):
+        intent = registry.by_name[name]
+        if registry.plane(intent.plane).scope not in scopes:
+            dropped.append(Dropped(intent=name, reason=DropReason.UNAUTHORIZED))
+            continue
+        binding = bind_with_edges(intent, params, registry, scopes)
+        if not isinstance(binding, Bound):
+            dropped.append(Dropped(intent=name, reason=DropReason.UNBOUND))
+            continue
+        sources = {e.source for e in binding.edges}
+        if len(bound.keys() | sources | {name}) > MAX_NODES:
+            dropped.append(Dropped(intent=name, reason=DropReason.UNBOUND))
+            continue
+        bound[name] = binding
+        for source in sources - bound.keys():
+            found = bind(registry.by_name[source], params)
+            assert isinstance(found, Bound), "an edge's source was checked to bind"
+            bound[source] = found
+    ordered = sorted(bound, key=lambda n: _place(registry, n))
+    return Plan(tuple(Node(registry.by_name[n], bound[n].arguments, bound[n].edges) for n in ordered), tuple(dropped))
+
+
+def _place(registry: Registry, name: str) -> int:
+    return registry.intents.index(registry.by_name[name])
+
+
+def run_order(nodes: Sequence[Node]) -> list[Node]:
+    """Sources before what they bind, else as planned. Edges form no circle: the Registry proved it."""
+    waiting, done, ordered = list(nodes), set[str](), list[Node]()
+    names = {node.intent.name for node in nodes}
+    while waiting:
+        ready = next(n for n in waiting if all(e.source in done or e.source not in names for e in n.edges))
+        waiting.remove(ready)
+        done.add(ready.intent.name)
+        ordered.append(ready)
+    return ordered

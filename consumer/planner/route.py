@@ -1,0 +1,96 @@
+"""Which way a question goes: one intent, a plan, the tenant's documents, or back to the asker for what is missing.
+
+Conservative: a question that one intent answers takes the single path, untouched by the planner. Nothing is ever
+defaulted that the asker did not say.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from consumer.planner.classify import Fit, Vocabulary, clauses
+from consumer.planner.extract import Params, Status
+from consumer.planner.plan import Bound, Need, bind_with_edges
+from registry import Registry
+from schemas.answer import Route
+
+STRONG = 3.0
+"""A score that only an intent's own words reach: below it a document may know better."""
+
+
+class Decision(Struct, frozen=True):
+    """The route with its reason in words. `wanted` are the intents that the question asks for, whether or not they
+    can be bound, in Registry order; `needs` what to tell the asker on route `clarify`."""
+
+    route: Route
+    reason: str
+    wanted: tuple[str, ...] = ()
+    needs: tuple[Need, ...] = ()
+
+
+def route(
+    question: str, named: str | None, params: Params, registry: Registry, vocabulary: Vocabulary, scopes: frozenset[str]
+) -> Decision:
+    """Decides for a cleaned question. `named` is the intent that the asker named, if any."""
+    if named is not None:
+        return _named(named, params, registry, scopes)
+    allowed = [i for i in registry.intents if registry.plane(i.plane).scope in scopes]
+    fits = vocabulary.fits(clauses(question, params), allowed)
+    wanted = _ordered([f.intent for f in fits], registry)
+    if not wanted:
+        return Decision(Route.RAG, "no intent's words are in the question")
+    bound = [n for n in wanted if isinstance(bind_with_edges(registry.by_name[n], params, registry, scopes), Bound)]
+    wrong = _wrong_values(wanted, params, registry, scopes)
+    if not bound or wrong:
+        needs = wrong or _needs(wanted, params, registry, scopes)
+        if not wrong and _is_vague(fits, params):
+            return Decision(Route.RAG, "no value to ask an intent with, and only weak signs of one", wanted)
+        return Decision(Route.CLARIFY, "a value is missing, ambiguous or invalid", wanted, needs)
+    if len(wanted) == 1:
+        return Decision(Route.INTENT, f"exactly one intent is asked for and bound: {wanted[0]}", wanted)
+    planes = dict.fromkeys(registry.by_name[n].plane for n in wanted)
+    return Decision(Route.PLAN, f"{len(wanted)} intents of {', '.join(planes)} are asked for", wanted)
+
+
+def _named(name: str, params: Params, registry: Registry, scopes: frozenset[str]) -> Decision:
+    intent = registry.by_name.get(name)
+    if intent is None:
+        return Decision(
+            Route.CLARIFY,
+            "the named intent is not in the Registry",
+            (),
+            (Need("intent", "name an intent of the Registry"),),
+        )
+    if registry.plane(intent.plane).scope not in scopes:
+        need = Need("scope", f"this needs the scope {registry.plane(intent.plane).scope}")
+        return Decision(Route.CLARIFY, "the asker may not run the named intent", (name,), (need,))
+    binding = bind_with_edges(intent, params, registry, scopes)
+    if isinstance(binding, Bound):
+        return Decision(Route.INTENT, "the asker named the intent", (name,))
+    return Decision(Route.CLARIFY, "a value of the named intent is missing, ambiguous or invalid", (name,), binding)
+
+
+def _ordered(names: Sequence[str], registry: Registry) -> tuple[str, ...]:
+    chosen = set(names)
+    return tuple(intent.name for intent in registry.intents if intent.name in chosen)
+
+
+def _needs(names: Sequence[str], params: Params, registry: Registry, scopes: frozenset[str]) -> tuple[Need, ...]:
+    """What to ask for, each kind once."""
+    needs: dict[str, Need] = {}
+    for name in names:
+        binding = bind_with_edges(registry.by_name[name], params, registry, scopes)
+        if not isinstance(binding, Bound):
+            needs |= {need.kind: need for need in binding if need.kind not in needs}
+    return tuple(needs.values())
+
+
+def _wrong_values(names: Sequence[str], params: Params, registry: Registry, scopes: frozenset[str]) -> tuple[Need, ...]:
+    """Values that the question gives, an asked for intent takes, and extraction could not accept."""
+    needs = _needs(names, params, registry, scopes)
+    return tuple(n for n in needs if n.kind in params and params[n.kind].status in (Status.AMBIGUOUS, Status.INVALID))
+
+
+def _is_vague(fits: Sequence[Fit], params: Params) -> bool:
+    """Whether the question holds no value at all and only weak signs of an intent: words that documents share."""
+    return max(f.score for f in fits) < STRONG and all(p.status is Status.MISSING for p in params.values())
