@@ -9,8 +9,10 @@ from msgspec import Struct
 from consumer.errors import Misconfigured
 from consumer.inference.embedded import EmbeddedProposer
 from consumer.inference.openai import ChatServer, OpenAINarrator, OpenAIProposer
+from consumer.planner.classify import Vocabulary
 from consumer.planner.propose import Proposer
 from consumer.settings import Settings
+from registry import Registry
 
 __all__ = ["ChatServer", "EmbeddedProposer", "Inference", "OpenAINarrator", "OpenAIProposer", "open_inference"]
 
@@ -23,10 +25,10 @@ class Inference(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def open_inference(settings: Settings) -> AsyncGenerator[Inference]:
+async def open_inference(settings: Settings, registry: Registry, vocabulary: Vocabulary) -> AsyncGenerator[Inference]:
     """What the settings name, closed at the end. Raises `Misconfigured` when a model server isn't fully named."""
     if settings.inference == "embedded":
-        yield Inference(EmbeddedProposer(), None)
+        yield Inference(EmbeddedProposer(vocabulary, registry.intents), None)
         return
     for name in ("inference_url", "inference_model"):
         if not getattr(settings, name):

@@ -1,28 +1,30 @@
-"""The embedded proposer: deterministic, offline, no weights. It scores intents by how they say people ask for them."""
+"""The embedded proposer: deterministic, offline, no weights. It picks what each clause of a question asks for most."""
+
+import re
 
 from consumer.deadline import Deadline
-from consumer.planner.normalise import clean, read
+from consumer.planner.classify import Vocabulary, clauses
 from consumer.planner.propose import MAX_NAMES
 from registry import Intent
 
-PHRASE_POINTS = 2
+_KIND = re.compile(r"<[a-z_]+>")
 
 
 class EmbeddedProposer:
-    """Every sample is the same, so two agree at once."""
+    """Scores every intent of the Registry, and proposes those that were offered: where the best intent of a clause
+    can't run, the next best would answer another question. Every sample is the same, so two agree at once."""
 
     remote = False
+
+    def __init__(self, vocabulary: Vocabulary, intents: tuple[Intent, ...]) -> None:
+        self._vocabulary = vocabulary
+        self._intents = intents
 
     async def propose(
         self, question: str, offered: tuple[Intent, ...], kinds: tuple[str, ...], sample: int, deadline: Deadline
     ) -> tuple[str, ...]:
-        text = f" {' '.join(read(clean(question)).texts)} "
-        points = {intent.name: _points(text, intent) for intent in offered}
-        best = sorted((name for name, scored in points.items() if scored), key=lambda name: -points[name])
-        return tuple(best[:MAX_NAMES])
-
-
-def _points(text: str, intent: Intent) -> int:
-    phrases = sum(f" {' '.join(read(phrase.lower()).texts)} " in text for phrase in intent.phrases)
-    words = sum(f" {word.lower()} " in text for word in intent.words)
-    return PHRASE_POINTS * phrases + words
+        """The fitting names, best first. The kinds that stand for values in a masked question are not words of it."""
+        names = {intent.name for intent in offered}
+        fits = self._vocabulary.fits(clauses(_KIND.sub(" ", question), {}), self._intents)
+        best = sorted((fit for fit in fits if fit.intent in names), key=lambda fit: -fit.score)
+        return tuple(fit.intent for fit in best[:MAX_NAMES])

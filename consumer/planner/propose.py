@@ -33,7 +33,8 @@ class Proposer(Protocol):
     ) -> tuple[str, ...]:
         """Names of intents for `question`, out of `offered`, given that values of `kinds` are at hand.
 
-        `sample` numbers the vote, from 0. Raises `Transient` or `TimeoutError` when there is no answer.
+        The question is masked: it holds kinds in place of values, so a proposer sees none and a plan fits whoever
+        asks the same. `sample` numbers the vote, from 0. Raises `Transient` or `TimeoutError` when there is no answer.
         """
         ...
 
@@ -66,6 +67,7 @@ async def propose_stable(
 ) -> Proposal:
     """The names that more than half of `k` samples gave, as soon as no further sample can change them.
 
+    `question` is what `masked` made of the asker's.
     Stopping early is exact: the names are those that all `k` samples would give. With nothing offered no sample is
     taken. A sample that fails, is late or can't be read counts as an empty one.
     """
