@@ -57,7 +57,7 @@ class Lexicon(Struct, frozen=True, kw_only=True):
     leave: frozenset[str]
     plain: frozenset[str]
     never: frozenset[str]
-    places: frozenset[str]
+    noted: frozenset[str]
     place_codes: frozenset[str]
     english: frozenset[str]
     foreign: Mapping[str, frozenset[str]]
@@ -123,8 +123,8 @@ def load_lexicon(folder: str = "") -> Lexicon:
         leave=words("spelling", "leave"),
         plain=words("plain", "words"),
         never=words("plain", "never"),
-        places=words("places", "words"),
-        place_codes=words("places", "codes"),
+        noted=words("noted", "words"),
+        place_codes=words("noted", "codes"),
         english=words("language", "english"),
         foreign={name: words("language", name) for name in sorted(languages)},
     )

@@ -84,7 +84,7 @@ class Guard:
         self._ordinary = (
             lex.english | lex.people | lex.market | lex.heads | lex.units | lex.leave | lex.skills | lex.plain
         ) - self._touchy
-        explaining = (self._ordinary - (lex.heads - lex.market) - lex.leave) | lex.plain | lex.places
+        explaining = (self._ordinary - (lex.heads - lex.market) - lex.leave) | lex.plain | lex.noted
         self._known = (_folded(frozenset(vocabulary)) | explaining) - self._touchy - lex.never
         self._terms = Terms({**lex.weak, **lex.strong}, self._ordinary)
         self._masks = Masks(lex, names, self._touchy)
@@ -121,9 +121,7 @@ class Guard:
         words = read(clean(question))
         masked = self._masks.mark(words)
         parts = clauses(words, masked, self._lexicon)
-        for start, end in explained:
-            for index in range(bisect_left(words.starts, start), bisect_left(words.starts, end)):
-                masked[index] = 1
+        _mark(masked, words, explained)
         dimensions = _folded(frozenset(dimension_words))
         left: dict[str, None] = {}
         for clause in parts:
@@ -134,14 +132,17 @@ class Guard:
                     left[words.source[words.starts[index] : words.ends[index]]] = None
         return tuple(left)
 
-    def places(self, question: str) -> tuple[str, ...]:
-        """Places named in clauses about people. They refuse nothing, but no count is by place: an answer says so."""
+    def noted(self, question: str, explained: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+        """Words of clauses about people that refuse nothing but that no count takes, such as places and levels of
+        seniority: the answer says that they were not used."""
         words = read(clean(question))
         masked = self._masks.mark(words)
-        named = self._lexicon.places - self._lexicon.english
+        parts = clauses(words, masked, self._lexicon)
+        _mark(masked, words, explained)
+        named = self._lexicon.noted - self._lexicon.english
         return tuple(
             words.source[words.starts[index] : words.ends[index]]
-            for clause in clauses(words, masked, self._lexicon)
+            for clause in parts
             if clause.people
             for index in range(clause.start, clause.end)
             if not masked[index] and (words.texts[index] in named or self._is_place_code(words, index))
@@ -265,6 +266,12 @@ class Guard:
             return True
         compares = before[-1:] in lex.ages_before or before[-2:] in lex.ages_before
         return compares and not any(word in lex.people for word in after[:3])
+
+
+def _mark(masked: bytearray, words: Words, spans: Iterable[tuple[int, int]]) -> None:
+    for start, end in spans:
+        for index in range(bisect_left(words.starts, start), bisect_left(words.starts, end)):
+            masked[index] = 1
 
 
 def _spelt_out(texts: Phrase, at: int) -> bool:

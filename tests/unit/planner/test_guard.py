@@ -204,9 +204,10 @@ def test_a_span_explains_its_own_words_only() -> None:
     assert GUARD.unexplained(question, (span,), ()) == ("tall",)
 
 
-def test_places_in_a_staff_question_are_named_for_the_answer_to_mention() -> None:
-    assert GUARD.places("How many TS people do we have in Colorado and Ohio?") == ("Colorado", "Ohio")
-    assert GUARD.places("Which awards are performed in Colorado?") == ()
+def test_words_that_choose_nobody_are_named_for_the_answer_to_mention() -> None:
+    question = "How many senior TS systems engineers do we have in Colorado and OH?"
+    assert GUARD.noted(question, ()) == ("senior", "Colorado", "OH")
+    assert GUARD.noted("Which awards are performed in Colorado?", ()) == ()
 
 
 def test_a_refusal_names_words_it_could_not_take_but_no_protected_one() -> None:
