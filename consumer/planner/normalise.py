@@ -62,10 +62,14 @@ class Words(NamedTuple):
 
 def read(cleaned: str) -> Words:
     """Splits a cleaned text into folded words."""
-    ascii_only = cleaned.isascii()
-    found = list(_ASCII_WORD.finditer(cleaned.lower()) if ascii_only else _WORD.finditer(cleaned))
-    texts = tuple(text if ascii_only and (text := match[0]).isalnum() else fold(match[0]) for match in found)
-    return Words(cleaned, texts, tuple(match.start() for match in found), tuple(match.end() for match in found))
+    if cleaned.isascii():
+        found = list(_ASCII_WORD.finditer(cleaned.lower()))
+        texts = [text if (text := match[0]).isalnum() else fold(text) for match in found]
+    else:
+        found = list(_WORD.finditer(cleaned))
+        texts = [fold(match[0]) for match in found]
+    spans = [match.span() for match in found]
+    return Words(cleaned, tuple(texts), tuple([start for start, _ in spans]), tuple([end for _, end in spans]))
 
 
 def fold(word: str) -> str:
