@@ -28,10 +28,10 @@ _SPLIT = re.compile(r"[,;:?.!]+(?:\s+and\b)?|\s+(?:and|plus|versus|vs)\s+|\s+as 
 _WORD = re.compile(r"[a-z0-9]+")
 _STOP = frozenset(
     """
-    a an the of for to in at on by with from into over under and or is are was were be been do does did have has had
-    we us our ours you your i me my it its they them their this that these those there what which who whom whose when where
-    how why will would can could should may any all each every some please show list give tell find get see let next
-    last past within during up one ones also then so than more less about as if not no only just me s
+    a an the of for to in at on by with from into over under and or is are was were be been do does did have has had we
+    us our ours you your i me my it its they them their this that these those there what which who whom whose when how
+    where why will would can could should may any all each every some please show list give tell find get see let next
+    last past within during up one ones also then so than more less about as if not no only just s
     """.split()
 )
 

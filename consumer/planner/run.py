@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 class Session(Protocol):
     """What a node may do: fetch the rows of one prepared statement (`consumer.store.tenant.TenantTransaction`)."""
 
-    async def fetch(self, text: str, arguments: Sequence[Any]) -> Sequence[Mapping[str, Any]]: ...
+    async def fetch(self, text: str, arguments: Sequence[Any]) -> Sequence[Any]: ...
 
 
 class Asking(Struct, frozen=True):
@@ -82,7 +82,7 @@ async def run(nodes: Sequence[Node], registry: Registry, session: Session, askin
 
 async def _fetch(
     intent: Intent, arguments: Mapping[str, Argument], registry: Registry, session: Session, asking: Asking
-) -> Sequence[Mapping[str, Any]]:
+) -> Sequence[Any]:
     statement = registry.statements[intent.name]
     supplied: dict[str, Any] = {"tenant_id": asking.tenant_id, "as_of": asking.as_of, **arguments}
     return await session.fetch(statement.text, [supplied[name] for name in statement.parameters])
@@ -122,7 +122,7 @@ def _scalar(evidence: Evidence, column: str) -> str | None:
 def _evidence(
     intent: Intent,
     arguments: Mapping[str, Argument],
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Any],
     registry: Registry,
     asking: Asking,
 ) -> Evidence:
