@@ -91,11 +91,17 @@ def names(text: str) -> tuple[str, ...]:
     plain = _REASONING.sub("", text[:MAX_TEXT])
     found: tuple[str, ...] = ()
     for value in _values(plain):
-        listed = _table(value).get("intents") if isinstance(value, dict) else value
+        listed = _table(value).get("intents") if isinstance(value, dict) else _bare(value)
         if isinstance(listed, list):
             entries = cast("list[Any]", listed)[:MAX_LISTED]
             found = tuple(entry.strip() for entry in entries if isinstance(entry, str) and len(entry) <= MAX_NAME)
     return found
+
+
+def _bare(value: Any) -> list[Any] | None:
+    """A list that is one of names; a footnote such as [1] is none."""
+    entries = cast("list[Any]", value)
+    return entries if entries and all(isinstance(entry, str) for entry in entries) else None
 
 
 def _values(text: str) -> Iterator[Any]:

@@ -184,7 +184,7 @@ def _check(response: httpx.Response) -> None:
     """Raises unless this is an answer to read: 2xx, not compressed (a small body could unpack to any size)."""
     status = response.status_code
     if status in RETRIED:
-        raise Retryable(Fault.BUSY, _retry_after(response.headers.get("retry-after", "")))
+        raise Retryable(Fault.BUSY, retry_after(response.headers.get("retry-after", "")))
     if response.is_redirect:
         raise InferenceFailed(Fault.REDIRECT)
     if status in (400, 422):
@@ -195,7 +195,7 @@ def _check(response: httpx.Response) -> None:
         raise InferenceFailed(Fault.COMPRESSED)
 
 
-def _retry_after(value: str) -> float | None:
+def retry_after(value: str) -> float | None:
     """Seconds of a Retry-After header, which holds seconds or a date (RFC 9110, section 10.2.3)."""
     if value.isascii() and value.isdigit():
         return float(value[:6])

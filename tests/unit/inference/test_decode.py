@@ -22,6 +22,7 @@ TEXTS = (
     ("braces in prose", "{not json} [nor this " + PLAIN, TWO),
     ("entries that are no text", '{"intents": [1, null, {"name": "x"}, "market.competitors"]}', TWO[:1]),
     ("blanks round a name", '{"intents": [" market.competitors\\n"]}', TWO[:1]),
+    ("a footnote after it", PLAIN + " as in [1], []", TWO),
     ("another key", '{"plan": ["market.competitors"]}', ()),
     ("a text and no list", '{"intents": "market.competitors"}', ()),
     ("cut short", PLAIN[:-5], ()),
