@@ -106,8 +106,9 @@ def _bind_one(param: Param, params: Params) -> tuple[Argument, Need | None]:
 
 
 def _plays_role(param: Param, found: Extracted) -> bool:
-    """A uuid that the question calls an opportunity is no requirement; one it does not name may be either."""
-    return param.kind != "uuid" or param.role is None or found.role is None or param.role == found.role
+    """A uuid that the question calls an opportunity is no requirement, a window that looks ahead says nothing of the
+    past; where the question does not say, the value may be either."""
+    return param.role is None or found.role is None or param.role == found.role
 
 
 def convert(param: Param, found: Extracted) -> Argument:

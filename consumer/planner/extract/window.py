@@ -15,13 +15,17 @@ _SMALL = (
 _TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _NUMBERS = {word: value for value, word in enumerate(_SMALL)} | _TENS | {"a": 1, "an": 1, "couple": 2, "dozen": 12}
 _WINDOW_WORDS = frozenset({"next", "last", "past", "coming", "following", "previous", "this"})
+_BACK = frozenset("last past previous prior trailing recent since".split())
+_AHEAD = frozenset("next coming within in following upcoming".split())
 _FISCAL = re.compile(r"\b(?:FY\s?'?([0-9]{2}(?:[0-9]{2})?)|fiscal\s+(?:year\s+)?([0-9]{4}|[0-9]{2}))\b", re.IGNORECASE)
 _AGES = frozenset({"old", "aged"})
 
 
 def window(text: Text) -> Extracted:
-    """The one window of the question, in months. Two different ones are ambiguous."""
+    """The one window of the question, in months, its role `back` or `ahead` where the words say which way it looks.
+    Two different ones are ambiguous."""
     found: dict[int, list[Span]] = {}
+    roles: set[str] = set()
     words = text.words
     for place, word in enumerate(words):
         unit = _UNITS.get(word.folded)
@@ -32,6 +36,7 @@ def window(text: Text) -> Extracted:
             continue
         count, first = number
         found.setdefault(count * unit, []).append((words[first].start, word.end))
+        roles |= _direction(text, first, place)
     if len(found) > 1:
         spans = tuple(s for spans in found.values() for s in spans)
         return ambiguous("more than one window of time; give one, such as 18 months", spans)
@@ -40,7 +45,17 @@ def window(text: Text) -> Extracted:
     months, spans = next(iter(found.items()))
     if not 1 <= months <= LONGEST_MONTHS:
         return invalid("a window is 1 to 600 months", tuple(spans))
-    return Extracted(Status.OK, months, tuple(spans))
+    return Extracted(Status.OK, months, tuple(spans), role=roles.pop() if len(roles) == 1 else None)
+
+
+def _direction(text: Text, first: int, unit: int) -> set[str]:
+    """Which way the window between these words looks: `last 24 months` back, `within 18 months` ahead."""
+    words = text.words
+    near = [w.folded for w in words[max(0, first - 2) : first + 1]]
+    after = [w.folded for w in words[unit + 1 : unit + 3]]
+    if _BACK & set(near) or after[:1] == ["ago"]:
+        return {"back"}
+    return {"ahead"} if _AHEAD & set(near) or after == ["from", "now"] else set()
 
 
 def _number_before(text: Text, place: int) -> tuple[int, int] | None:
