@@ -30,10 +30,14 @@ WORDS = {
     "DOE_Q": "DOE Q",
 }
 COMPARTMENTS = ("HCS", "SI", "SI-G", "TK")
+IMPLIES = {"HCS-O": "HCS", "HCS-P": "HCS", "SI-G": "SI"}  # who holds a part holds the whole, listed or not
 CATEGORIES = (
+    "Cloud Engineer",
     "Cyber Analyst",
     "Data Scientist",
     "Help Desk Analyst",
+    "Intelligence Analyst",
+    "Linguist",
     "Network Engineer",
     "Project Manager",
     "Software Engineer",
@@ -148,7 +152,13 @@ def _groups(vocabulary: Vocabulary) -> Iterable[Group]:
 
 
 def _subsets(items: tuple[str, ...]) -> list[tuple[str, ...]]:
-    return [s for size in range(len(items) + 1) for s in combinations(items, size)]
+    """Sets that hold the whole of every part in them; the others would be second names of these."""
+    every = [s for size in range(len(items) + 1) for s in combinations(items, size)]
+    return [s for s in every if implied(s) <= set(s)]
+
+
+def implied(compartments: Iterable[str]) -> frozenset[str]:
+    return frozenset(IMPLIES[c] for c in compartments if c in IMPLIES)
 
 
 def _order(group: Group) -> tuple[object, ...]:
@@ -177,7 +187,8 @@ def _cleared(group: Group, clearance: str) -> bool:
 def atom_of(person: Person, as_of: date, vocabulary: Vocabulary) -> Atom:
     """The atom of one person on the day `as_of`. Compartments and categories outside the vocabulary don't count."""
     slot = sum(person.available_from > months_after(as_of, window) for window in vocabulary.windows)
-    held = tuple(c for c in vocabulary.compartments if c in person.compartments)
+    known = person.compartments | implied(person.compartments)
+    held = tuple(c for c in vocabulary.compartments if c in known)
     folded = " ".join(person.category.split()).casefold()
     category = next((c for c in vocabulary.categories if c.casefold() == folded), OTHER)
     return Atom(person.clearance, held if person.clearance == "TS_SCI" else (), slot, category)

@@ -12,7 +12,7 @@ import asyncpg
 
 from consumer.bench.publish import Rule
 from consumer.errors import Misconfigured, Unreachable
-from consumer.store.load import awards, bench, opportunities, partners, requirements, subawards
+from consumer.store.load import awards, bench, documents, opportunities, partners, requirements, subawards
 from consumer.store.load.kind import PUBLIC, Counts, FileReport, Loader, LoadReport, Progress, Tenancy
 
 __all__ = ["KINDS", "PUBLIC", "Counts", "FileReport", "LoadReport", "Loader", "Tenancy", "load"]
@@ -21,7 +21,8 @@ CONNECT_SECONDS = 10.0
 ROLE = "planner_loader"
 
 KINDS: Mapping[str, Loader] = {
-    module.LOADER.kind: module.LOADER for module in (awards, subawards, opportunities, bench, requirements, partners)
+    module.LOADER.kind: module.LOADER
+    for module in (awards, subawards, opportunities, bench, requirements, partners, documents)
 }
 
 

@@ -9,7 +9,8 @@ Counts come from the tenant's roster on the day of the snapshot. holders have ex
 this one or a higher one on the ladder NONE, PUBLIC_TRUST, CONFIDENTIAL, SECRET, TS, TS_SCI; DOE access stands beside
 it. A window maps up to 3, 6 or 12 months after the snapshot, a longer one to any time. A count is withheld whatever
 the reason: nobody, fewer than the threshold, or because other counts would give it away.
-Compartments count as the roster lists them: people who hold at least those asked. With compartments, TS means TS_SCI.
+With compartments it counts people who hold at least those asked; who holds SI-G holds SI, listed or not, and TS means
+TS_SCI.
 No polygraph is recorded, so a count by polygraph is always withheld. Without a clearance there is a row for every
 level from SECRET up. wider_group is the smallest published group that holds this one and more people.
 """

@@ -12,6 +12,7 @@ from consumer.bench.lattice import (
     CATEGORIES,
     CLEARANCES,
     COMPARTMENTS,
+    IMPLIES,
     LADDER,
     Group,
     Lattice,
@@ -25,6 +26,7 @@ from consumer.bench.lattice import (
     offered_window,
 )
 from consumer.store.load.requirements import clearance
+from registry import load
 
 AS_OF = date(2026, 12, 1)
 WHOLE = lattice(Vocabulary())
@@ -69,6 +71,7 @@ BELONGS = [
     (Group("TS_SCI", compartments=("SI",)), True),
     (Group("TS_SCI", compartments=("SI", "TK")), True),
     (Group("TS_SCI", compartments=("HCS",)), False),
+    (Group("TS_SCI", compartments=("SI", "SI-G")), True),
     (Group(within=3), False),
     (Group(within=6), True),
     (Group(category="Cyber Analyst"), True),
@@ -88,7 +91,7 @@ def test_months_end_where_the_month_does(day: date, months: int, then: date) -> 
 
 @pytest.mark.parametrize(("group", "belongs"), BELONGS)
 def test_a_person_belongs_to_the_groups_that_the_roster_says(group: Group, belongs: bool) -> None:
-    person = Person("TS_SCI", frozenset({"SI", "TK"}), date(2027, 4, 1), "cyber analyst")
+    person = Person("TS_SCI", frozenset({"SI-G", "TK"}), date(2027, 4, 1), "cyber analyst")
     assert (size(WHOLE, [person], group) == 1) is belongs
 
 
@@ -128,6 +131,15 @@ def test_the_lattice_is_the_same_whatever_the_roster() -> None:
 def test_levels_are_those_that_files_load(level: str) -> None:
     assert clearance(level) == level
     assert level in LADDER or level.startswith("DOE")
+
+
+def test_the_vocabulary_is_what_a_question_can_ask_for() -> None:
+    reference = load().reference
+    assert {code for code in reference.dimensions["labor_category"].entries.values()} == set(CATEGORIES)
+    known = {c.code: c.implies for c in reference.compartments.values()}
+    assert set(COMPARTMENTS) <= known.keys()
+    assert {code: implies[0] for code, implies in known.items() if implies} == IMPLIES
+    assert {level.code for level in reference.clearances.entries.values()} == set(CLEARANCES)
 
 
 def size(whole: Lattice, roster: list[Person], group: Group) -> int:
