@@ -36,6 +36,7 @@ class Lexicon(Struct, frozen=True, kw_only=True):
     pronouns: frozenset[str]
     own: frozenset[str]
     bench: frozenset[str]
+    asks: frozenset[str]
     of_team: frozenset[str]
     chooses: frozenset[str]
     joins: frozenset[str]
@@ -102,6 +103,7 @@ def load_lexicon(folder: str = "") -> Lexicon:
         pronouns=words("people", "pronouns"),
         own=words("people", "own"),
         bench=words("people", "bench"),
+        asks=words("people", "asks"),
         of_team=words("people", "of_team"),
         chooses=words("people", "chooses"),
         joins=words("clauses", "joins"),

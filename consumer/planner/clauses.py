@@ -11,15 +11,16 @@ from registry.lexicon import Lexicon
 class Clause(Struct, frozen=True):
     """Words `start` to `end` of a question.
 
-    `people` means it could count or choose people, `named` that a word for people stands in it, `bench` a word of
-    clearances or rosters, `own` one for the asker's own side, `market` one of awards or documents, `selects` one that
-    narrows. `person_words` are the places that a weak term refuses beside.
+    `people` means it could count or choose people, `named` that a word for people stands in it, `asks` one that
+    counts or chooses, `bench` a word of clearances or rosters, `own` one for the asker's own side, `market` one of
+    awards or documents, `selects` one that narrows. `person_words` are the places that a weak term refuses beside.
     """
 
     start: int
     end: int
     people: bool
     named: bool
+    asks: bool
     market: bool
     own: bool
     bench: bool
@@ -28,8 +29,8 @@ class Clause(Struct, frozen=True):
 
     @property
     def selects_people(self) -> bool:
-        """It asks about the asker's own people."""
-        return self.people and self.named and (self.own or self.bench)
+        """It counts or chooses the asker's own people."""
+        return self.people and self.named and self.asks and (self.own or self.bench)
 
     @property
     def only_market(self) -> bool:
@@ -77,7 +78,8 @@ def _clause(
     if bench and not market:
         persons |= {i for i in plain if texts[i] in lexicon.bench}
     selects = not said.isdisjoint(lexicon.selectors)
-    return Clause(start, end, people, named, market, own, bench, selects, persons if people else frozenset())
+    asks = not said.isdisjoint(lexicon.asks)
+    return Clause(start, end, people, named, asks, market, own, bench, selects, persons if people else frozenset())
 
 
 def _is_person(texts: tuple[str, ...], index: int, lexicon: Lexicon) -> bool:

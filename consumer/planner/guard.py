@@ -105,8 +105,8 @@ class Guard:
         return PASS
 
     def about_people(self, question: str) -> bool:
-        """Whether the question counts or chooses people of the asker's own, whatever intents were selected: then
-        layer 2 applies."""
+        """Whether the question counts or chooses people of the asker's own. Layer 2 applies when an intent of a plane
+        that counts people was selected, and to such a question when no intent at all was."""
         words = read(clean(question))
         return any(clause.selects_people for clause in clauses(words, self._masks.mark(words), self._lexicon))
 
