@@ -23,7 +23,8 @@ QUESTION_SECONDS = 60.0
 ALWAYS = ("agency", "naics", "uuid", "uei", "clearance", "compartments", "window_months")
 """Kinds that are compared in every case with `params`; further ones are compared where the label names them."""
 ANSWER, REFUSE = frozenset({"answer"}), frozenset({"refuse"})
-WORDS = {"supported": "answer", "allow": "answer", "pass": "answer"}
+WORDS = {"supported": "answer", "allow": "pass"}
+"""Other words for an outcome. `pass` is any but a refusal."""
 
 Value = str | int | list[str]
 
@@ -111,7 +112,7 @@ def score(case: Case, got: Explanation) -> Scored:
     came = outcome(got)
     refused = came == "refuse"
     wants = case.outcomes
-    answered = came == "documents" and case.intents is None and not case.planes
+    from_documents = came == "documents" and case.intents is None and not case.planes
     return Scored(
         case=case,
         got=got,
@@ -119,8 +120,14 @@ def score(case: Case, got: Explanation) -> Scored:
         exact_intents=None if case.intents is None else set(got.intents) == set(case.intents),
         exact_params=None if case.params is None else (refused and "refuse" in wants) or _same(found, case.params),
         exact_planes=None if case.planes is None or wants != ANSWER else set(got.planes) == set(case.planes),
-        as_expected=None if not wants else came in wants or ("answer" in wants and answered),
+        as_expected=_meets(came, wants, from_documents),
     )
+
+
+def _meets(came: str, wants: frozenset[str], from_documents: bool) -> bool | None:
+    if not wants:
+        return None
+    return came in wants or ("pass" in wants and came != "refuse") or ("answer" in wants and from_documents)
 
 
 def _same(found: Mapping[str, Value], labelled: Mapping[str, Value]) -> bool:
@@ -134,6 +141,12 @@ def report(scored: Sequence[Scored]) -> dict[str, Any]:
     """The document of `planner eval --json`. Counts are of cases; a case without a label of a kind can't miss it."""
     return {
         "cases": len(scored),
+        "labelled": {
+            "intents": sum(one.exact_intents is not None for one in scored),
+            "params": sum(one.exact_params is not None for one in scored),
+            "planes": sum(one.exact_planes is not None for one in scored),
+            "expect": sum(one.as_expected is not None for one in scored),
+        },
         "exact_intents": sum(one.exact_intents is not False for one in scored),
         "exact_params": sum(one.exact_params is not False for one in scored),
         "exact_planes": sum(one.exact_planes is not False for one in scored),

@@ -52,12 +52,15 @@ async def eval(
 
 
 def _show(made: Mapping[str, Any]) -> None:
-    total = made["cases"]
+    total, labelled = made["cases"], made["labelled"]
+    scores = (
+        ("exact set of intents", "exact_intents", "intents"),
+        ("exact parameters", "exact_params", "params"),
+        ("exact planes", "exact_planes", "planes"),
+        ("as expected", "as_expected", "expect"),
+    )
     rows = [
-        ("exact set of intents", _of(made["exact_intents"], total)),
-        ("exact parameters", _of(made["exact_params"], total)),
-        ("exact planes", _of(made["exact_planes"], total)),
-        ("as expected", _of(made["as_expected"], total)),
+        *((title, _of(made[name] - total + labelled[of], labelled[of])) for title, name, of in scores if labelled[of]),
         ("guard misses", str(made["guard_misses"])),
         ("false refusals", str(made["false_refusals"])),
         *(
