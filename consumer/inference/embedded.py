@@ -25,6 +25,6 @@ class EmbeddedProposer:
     ) -> tuple[str, ...]:
         """The fitting names, best first. The kinds that stand for values in a masked question are not words of it."""
         names = {intent.name for intent in offered}
-        fits = self._vocabulary.fits(clauses(_KIND.sub(" ", question), {}), self._intents)
+        fits = self._vocabulary.fits(clauses(_KIND.sub(" ", question), {}), self._intents, kinds)
         best = sorted((fit for fit in fits if fit.intent in names), key=lambda fit: -fit.score)
         return tuple(fit.intent for fit in best[:MAX_NAMES])

@@ -52,9 +52,9 @@ class Judged(Struct, frozen=True):
 
     verdict: Verdict
     text: str
+    scopes: frozenset[str]
     params: Params
     decision: Decision
-    offered: tuple[Intent, ...] = ()
     proposal: Proposal | None = None
     plan: Plan = Plan(())
 
@@ -95,54 +95,57 @@ class Judge:
             verdict = self.guard.check(question)
         text = clean(question)
         if not verdict.passed:
-            return Judged(verdict, text, {}, Decision(Route.REFUSED, "the guard refused the question"))
+            return Judged(verdict, text, scopes, {}, Decision(Route.REFUSED, "the guard refused the question"))
         with stage("extract"):
             params = extract(text, self.registry.reference)
         with stage("route"):
             decision = route(text, intent, params, self.registry, self.vocabulary, scopes)
-        judged = Judged(verdict, text, params, decision)
+        judged = Judged(verdict, text, scopes, params, decision)
         if decision.route is Route.INTENT:
-            judged = self._judge_single(judged, scopes)
+            judged = self._judge_single(judged)
         elif decision.route is Route.PLAN:
-            judged = await self._judge_plan(judged, scopes, deadline)
+            judged = await self._judge_plan(judged, deadline)
         return self._default_deny(judged)
 
-    def _judge_single(self, judged: Judged, scopes: frozenset[str]) -> Judged:
-        plan = validate(judged.decision.wanted, self.registry, judged.params, scopes)
+    def bindable(self, judged: Judged) -> tuple[Intent, ...]:
+        """What this asker may run and this question can bind."""
+        return bindable(self.registry, judged.params, judged.scopes) if judged.params else ()
+
+    def _judge_single(self, judged: Judged) -> Judged:
+        plan = validate(judged.decision.wanted, self.registry, judged.params, judged.scopes)
         return replace(judged, plan=plan)
 
-    async def _judge_plan(self, judged: Judged, scopes: frozenset[str], deadline: Deadline) -> Judged:
+    async def _judge_plan(self, judged: Judged, deadline: Deadline) -> Judged:
         with stage("propose"):
-            offered = bindable(self.registry, judged.params, scopes)
+            offered = self.bindable(judged)
             kinds = tuple(sorted(kind for kind, found in judged.params.items() if found.usable))
-            proposal = await self._propose(judged, offered, kinds, scopes, deadline)
+            proposal = await self._propose(judged, offered, kinds, deadline)
         metrics.AGREEMENT.labels(proposal.outcome.value).inc()
         metrics.UNKNOWN_NAMES.inc(proposal.unknown)
         with stage("plan"):
-            plan = validate(proposal.names, self.registry, judged.params, scopes)
+            plan = validate(proposal.names, self.registry, judged.params, judged.scopes)
         if plan.nodes:
-            return replace(judged, offered=offered, proposal=proposal, plan=plan)
+            return replace(judged, proposal=proposal, plan=plan)
         # The samples agree on nothing that can run: what the route found stands in, else the documents.
-        plan = validate(judged.decision.wanted[:1], self.registry, judged.params, scopes)
+        plan = validate(judged.decision.wanted[:1], self.registry, judged.params, judged.scopes)
         fallback = Route.INTENT if plan.nodes else Route.RAG
         decision = Decision(fallback, "no stable plan; " + judged.decision.reason, judged.decision.wanted)
-        return replace(judged, offered=offered, proposal=proposal, plan=plan, decision=decision)
+        return replace(judged, proposal=proposal, plan=plan, decision=decision)
 
     async def _propose(
         self,
         judged: Judged,
         offered: tuple[Intent, ...],
         kinds: tuple[str, ...],
-        scopes: frozenset[str],
         deadline: Deadline,
     ) -> Proposal:
-        spans = {kind: found.spans for kind, found in judged.params.items()}
-        key = plan_key(self.registry.digest, masked(judged.text, spans), kinds, scopes)
+        question = masked(judged.text, {kind: found.spans for kind, found in judged.params.items()})
+        key = plan_key(self.registry.digest, question, kinds, judged.scopes)
         kept = self.cache.get(key)
         metrics.PLAN_CACHE.labels("hit" if kept else "miss").inc()
         if kept is not None:
             return kept
-        proposal = await propose_stable(self.proposer, judged.text, offered, kinds, self.samples, deadline)
+        proposal = await propose_stable(self.proposer, question, offered, kinds, self.samples, deadline)
         self.cache.put(key, proposal)
         return proposal
 

@@ -8,7 +8,7 @@ vocabulary it uses most. Rare words weigh more (inverse frequency over the Regis
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -17,14 +17,22 @@ from consumer.planner.extract import Params
 from registry import Intent
 
 NAME_WEIGHT, WORD_WEIGHT, PHRASE_WEIGHT = 1.0, 1.0, 0.5
-PHRASE_BONUS = 2.5
-"""What a whole declared phrase, found in a clause in order, is worth beside its words."""
+WORD_BONUS, STOP_BONUS = 1.0, 0.4
+"""What each word of a declared phrase is worth, beside its own weight, where a clause holds the phrase in order."""
 FLOOR = 1.6
 """Below this a clause asks for no intent."""
-CLOSE = 0.92
-"""An intent this near to the best of its clause is meant as well."""
+NAME_BONUS = 0.8
+"""What it is worth that a clause says the whole name of an intent: `requirements` is not `requirement tree`."""
 
-_SPLIT = re.compile(r"[,;:?.!]+(?:\s+and\b)?|\s+(?:and|plus|versus|vs)\s+|\s+as well as\s+", re.IGNORECASE)
+_SPLIT = re.compile(
+    r"[,;:?.!]+(?!\s+(?:with|including|by)\b)(?:\s+and\b)?|\s+(?:and|plus|versus|vs)\s+|\s+as well as\s+", re.IGNORECASE
+)
+_INTRODUCES = re.compile(
+    r"\b(?:(?:for|on|of|the|this|an?)\s+)*(?:opportunity|notice|solicitation|requirement|vendor|uei|naics|code|agency)"
+    r"(?:\s+(?:id|number|with|code|uei))*[\s\"'“‘(]*$",
+    re.IGNORECASE,
+)
+"""Words that only introduce a value: `for opportunity ...` asks for nothing yet."""
 _WORD = re.compile(r"[a-z0-9]+")
 _STOP = frozenset(
     """
@@ -53,6 +61,10 @@ def stem(word: str) -> str:
     return word
 
 
+def all_stems(text: str) -> tuple[str, ...]:
+    return tuple(w if w in _STOP else stem(w) for w in _WORD.findall(text.lower()))
+
+
 def stems(text: str) -> tuple[str, ...]:
     return tuple(stem(w) for w in _WORD.findall(text.lower()) if w not in _STOP)
 
@@ -67,31 +79,45 @@ class Vocabulary:
         self.weights: Mapping[str, Mapping[str, float]] = {
             name: {word: weight * rarity[word] for word, weight in weights.items()} for name, weights in own.items()
         }
+        self.names = {intent.name: all_stems(_short(intent)) for intent in intents}
         self.phrases: Mapping[str, tuple[tuple[str, ...], ...]] = {
-            intent.name: tuple(p for p in (stems(phrase) for phrase in intent.phrases) if len(p) > 1)
+            intent.name: tuple(p for p in (all_stems(phrase) for phrase in intent.phrases) if len(p) > 1)
             for intent in intents
         }
 
     def score(self, clause: Sequence[str], name: str) -> float:
-        words = set(clause)
+        """`clause` holds every word's stem, in order."""
+        words = set(clause) - _STOP
         total = sum(weight for word, weight in self.weights[name].items() if word in words)
-        whole = max((len(p) for p in self.phrases[name] if _within(p, clause)), default=0)
-        return total + PHRASE_BONUS * whole
+        total += NAME_BONUS * _within(self.names[name], clause)
+        return total + max((_worth(p) for p in self.phrases[name] if _within(p, clause)), default=0.0)
 
-    def fits(self, clauses: Sequence[Sequence[str]], intents: Iterable[Intent]) -> tuple[Fit, ...]:
-        """The intents that the clauses ask for: the best of each clause and what comes near it."""
+    def fits(
+        self, clauses: Sequence[Sequence[str]], intents: Iterable[Intent], kinds: Container[str]
+    ) -> tuple[Fit, ...]:
+        """The best intent of each clause. Of equal ones that is the one which can use more of the `kinds` of values
+        that the question gives, needs none that it does not, and is the more general."""
+        candidates = tuple(intents)
+        if not candidates:
+            return ()
         best: dict[str, Fit] = {}
-        names = [intent.name for intent in intents]
         for place, clause in enumerate(clauses):
-            scores = sorted(((self.score(clause, name), name) for name in names), key=lambda s: (-s[0], s[1]))
-            if not scores or scores[0][0] < FLOOR:
-                continue
-            for score, name in scores:
-                if score < max(FLOOR, CLOSE * scores[0][0]):
-                    break
-                if name not in best or best[name].score < score:
-                    best[name] = Fit(name, score, place)
+            ranked = (
+                (self.score(clause, i.name), -_lacks(i, kinds), _takes(i, kinds), len(i.params), i) for i in candidates
+            )
+            score, *_, chosen = max(ranked, key=lambda r: r[:4])
+            name = chosen.name
+            if score >= FLOOR and (name not in best or best[name].score < score):
+                best[name] = Fit(name, score, place)
         return tuple(best.values())
+
+
+def _takes(intent: Intent, kinds: Container[str]) -> int:
+    return sum(param.kind in kinds for param in intent.params)
+
+
+def _lacks(intent: Intent, kinds: Container[str]) -> int:
+    return sum(param.kind not in kinds for param in intent.required)
 
 
 def clauses(question: str, params: Params) -> tuple[tuple[str, ...], ...]:
@@ -99,9 +125,15 @@ def clauses(question: str, params: Params) -> tuple[tuple[str, ...], ...]:
     text = list(question)
     for found in params.values():
         for start, end in found.spans:
-            text[start:end] = " " * (end - start)
-    parts = (stems(part) for part in _SPLIT.split("".join(text)))
-    return tuple(part for part in parts if part)
+            introduced = _INTRODUCES.search(question, max(0, start - 60), start)
+            begin = introduced.start() if introduced else start
+            text[begin:end] = " " * (end - begin)
+    parts = (all_stems(part) for part in _SPLIT.split("".join(text)))
+    return tuple(part for part in parts if not _STOP.issuperset(part))
+
+
+def _short(intent: Intent) -> str:
+    return intent.name.rpartition(".")[2].replace("_", " ")
 
 
 def _weights(intent: Intent) -> dict[str, float]:
@@ -110,9 +142,13 @@ def _weights(intent: Intent) -> dict[str, float]:
         for text in source:
             for word in stems(text):
                 weights[word] = max(weight, weights.get(word, 0.0))
-    for word in stems(intent.name.rpartition(".")[2].replace("_", " ")):
+    for word in stems(_short(intent)):
         weights[word] = max(NAME_WEIGHT, weights.get(word, 0.0))
     return weights
+
+
+def _worth(phrase: Sequence[str]) -> float:
+    return sum(STOP_BONUS if word in _STOP else WORD_BONUS for word in phrase)
 
 
 def _within(phrase: Sequence[str], clause: Sequence[str]) -> bool:

@@ -10,8 +10,9 @@ from decimal import Decimal
 from enum import Enum
 from typing import Final
 
-import schemas
 from msgspec import Struct
+
+import schemas
 from registry import Column
 from schemas.evidence import WITHHELD
 

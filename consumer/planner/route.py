@@ -35,8 +35,16 @@ def route(
     if named is not None:
         return _named(named, params, registry, scopes)
     allowed = [i for i in registry.intents if registry.plane(i.plane).scope in scopes]
-    fits = vocabulary.fits(clauses(question, params), allowed)
+    kinds = {kind for kind, found in params.items() if found.usable}
+    fits = vocabulary.fits(clauses(question, params), allowed, kinds)
     wanted = _ordered([f.intent for f in fits], registry)
+    invalid = tuple(
+        Need(kind, found.note or f"give the {kind}") for kind, found in params.items() if found.status is Status.INVALID
+    )
+    if invalid:
+        return Decision(Route.CLARIFY, "a value that the question gives is invalid", wanted, invalid)
+    if not wanted and not any(letter.isalnum() for letter in question):
+        return Decision(Route.CLARIFY, "the question holds no word")
     if not wanted:
         return Decision(Route.RAG, "no intent's words are in the question")
     bound = [n for n in wanted if isinstance(bind_with_edges(registry.by_name[n], params, registry, scopes), Bound)]

@@ -9,6 +9,7 @@ from registry.reference import Compartment, Reference, Spellings
 # A portion mark: TS//SI-G/TK//NOFORN. What follows the second pair of slashes controls dissemination, not access.
 _PORTION = re.compile(r"(?<!\w)(TS|S|C)//([A-Z][A-Z-]*(?:/[A-Z][A-Z-]*)*)(?://[A-Z/ ,-]+)?(?!\w)")
 _PORTION_LEVEL = {"TS": "TS_SCI", "S": "SECRET", "C": "CONFIDENTIAL"}
+_BARE_LETTER = re.compile(r"\b(?:an?|or|and|have|hold|holds|with)\s+([QL])(?=[\s,.?]|$)")
 _CAPITALS = re.compile(r"(?<![\w-])[A-Z]{2,}(?:-[A-Z]+)?(?![\w-])")
 
 
@@ -30,6 +31,10 @@ def clearance(text: Text, reference: Reference) -> Extracted:
     if len(found) > 1:
         spans = tuple(s for spans in found.values() for s in spans)
         return ambiguous("more than one clearance; ask about one at a time", spans)
+    letters = tuple(m.span() for m in _BARE_LETTER.finditer(text.question))
+    if letters and not any(a <= letters[0][0] < b for spans in found.values() for a, b in spans):
+        note = "a bare Q or L does not name a clearance; say DOE Q or DOE L, and ask about one at a time"
+        return ambiguous(note, letters, next(iter(found), None))
     if not found:
         return MISSING
     code, spans = next(iter(found.items()))

@@ -20,8 +20,9 @@ class Extracted(Struct, frozen=True):
     """One kind of parameter in one question.
 
     Only a value whose status is `ok` may bind. `spans` are all places that gave it, `span` the first. `role` tells
-    uuids apart, and windows that look back from those that look ahead. `note` says, for a value that can't be used, what is wrong and how to give it; for one that can, what
-    a reader should know (a retired code).
+    uuids of opportunities from those of requirements, and windows that look back from those that look ahead. `note`
+    says, for a value that can't be used, what is wrong and how to give it; for one that can, what a reader should
+    know (a retired code).
     """
 
     status: Status
