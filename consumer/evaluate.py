@@ -26,7 +26,7 @@ ANSWER, REFUSE = frozenset({"answer"}), frozenset({"refuse"})
 WORDS = {"supported": "answer", "allow": "pass"}
 """Other words for an outcome. `pass` is any but a refusal."""
 
-Value = str | int | list[str]
+Value = str | int | list[str | int]
 
 
 class Case(Struct, frozen=True, kw_only=True):
@@ -94,7 +94,7 @@ async def evaluate(cases: Iterable[Case], judge: Judge) -> AsyncGenerator[Scored
     for case in cases:
         scopes = every if case.scopes is None else frozenset(case.scopes)
         judged = await judge.judge(case.question, None, scopes, Deadline.after(QUESTION_SECONDS))
-        yield score(case, explain(case.question, judged, judge, scopes))
+        yield score(case, explain(case.question, judged, judge))
 
 
 def outcome(got: Explanation) -> str:

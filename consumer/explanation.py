@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from consumer.planner.answer import Judge, Judged
 from consumer.planner.extract import Extracted, Params, Value, extract
-from consumer.planner.plan import Need, bindable
+from consumer.planner.plan import Need
 from schemas.answer import Dropped, Edge, Outcome, Route
 
 
@@ -55,11 +55,11 @@ class Explanation(Struct, frozen=True, kw_only=True):
         return msgspec.to_builtins(self)
 
 
-def explain(question: str, judged: Judged, judge: Judge, scopes: frozenset[str]) -> Explanation:
+def explain(question: str, judged: Judged, judge: Judge) -> Explanation:
     """`judged` laid out. What a refused question holds is shown too: the asker wrote it, and nothing is run."""
     registry = judge.registry
     params = judged.params or extract(judged.text, registry.reference)
-    offered = judged.offered or (bindable(registry, params, scopes) if judged.verdict.passed else ())
+    offered = judge.bindable(judged) if judged.verdict.passed else ()
     plan, decision = judged.plan, judged.decision
     asked = plan.names or (decision.wanted if decision.route is Route.CLARIFY else ())
     verdict = judged.verdict

@@ -45,7 +45,8 @@ async def ask(
     tenant
         UUID of the tenant who asks.
     scope
-        A scope of the asker, such as bench:read; give it once for each. Without one PLANNER_DEFAULT_SCOPES apply.
+        A scope of the asker, such as bench:read; give it once for each. Without one, every plane's: whoever
+        can write to the questions topic may name any.
     intent
         Name of a Registry intent, for the fast path that needs no plan.
     seconds
@@ -71,13 +72,16 @@ async def ask(
     return CODES[reply.answer.status]
 
 
+ALL_SCOPES = ("market:read", "graph:read", "bench:read", "docs:read")
+
+
 def _event(question: str, tenant: UUID, scopes: tuple[str, ...], intent: str | None, seconds: float) -> Question:
     """Raises `Misconfigured` when the text is empty or longer than an event may carry."""
     event = Question(
         question_id=uuid4(),
         tenant_id=tenant,
         question=question,
-        principal=Principal(subject="planner ask", scopes=scopes) if scopes else None,
+        principal=Principal(subject="planner ask", scopes=scopes or ALL_SCOPES),
         intent=intent,
         deadline_ms=max(1, int(seconds * 1000 * DEADLINE_SHARE)),
     )

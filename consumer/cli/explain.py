@@ -1,139 +1,150 @@
-"""`planner explain`: what would be asked of whom and why, without Kafka or database."""
+"""`planner explain`: every step of a question before its first query."""
 
-import json as standard
-from collections.abc import Iterator, Mapping, Sequence
+import json as jsonlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+import msgspec
 from cyclopts import Parameter
+from rich.markup import escape
 from rich.table import Table
 
 from consumer import service
 from consumer.cli import Configured, Flag, output
 from consumer.deadline import Deadline
 from consumer.errors import Misconfigured
-from consumer.planner.answer import Judge, Judged
-from consumer.planner.extract import Extracted, Status
+from consumer.explanation import Explanation, Found
+from consumer.explanation import explain as lay_out
+from consumer.planner.answer import Judge
+from schemas.answer import Route
 
-JUDGE_SECONDS = 60.0
+QUESTION_SECONDS = 60.0
+STYLES = {"ok": "green", "ambiguous": "yellow", "invalid": "red"}
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line of a batch; further fields are ignored."""
+
+    question: str
+    scopes: tuple[str, ...] | None = None
+    intent: str | None = None
 
 
 async def explain(
     question: str | None = None,
     /,
     *,
-    scope: Annotated[Sequence[str], Parameter(consume_multiple=True)] = (),
+    scope: Annotated[tuple[str, ...], Parameter(negative_iterable="")] = (),
+    intent: str | None = None,
     batch: Path | None = None,
     json: Annotated[bool, Flag] = False,
     settings: Configured,
 ) -> None:
-    """Shows each step from question to plan: the guard, what was extracted, the route, the vote, the plan.
+    """Shows what would be asked of whom, without Kafka and without a database.
+
+    The guard's verdict, the values found, the route and why, the intents that can bind, each proposal, the plan and
+    its edges.
 
     Parameters
     ----------
     question
         What to ask, in plain words.
     scope
-        Scopes of the asker; all planes without one.
+        A scope of the asker, such as bench:read; give it once for each. Without one, all of the Registry's.
+    intent
+        Name of a Registry intent, as a question event may carry it.
     batch
-        A file of JSON lines with a `question` each; prints one line of JSON for each.
+        A file of JSON Lines, each with a question; one JSON line comes out for each.
     json
         Print one JSON document.
     """
-    if (question is None) == (batch is None):
-        raise Misconfigured("give a question, or --batch with a file of questions")
+    if (question is None) is (batch is None):
+        raise Misconfigured('say what to explain: planner explain "QUESTION", or --batch FILE.jsonl')
+    lines = [Line(question, None, intent)] if question is not None else _lines(batch)
     async with service.judge(settings) as judge:
-        scopes = frozenset(scope) or frozenset(plane.scope for plane in judge.registry.planes)
-        for asked in [question] if question is not None else _questions(batch):
-            judged = await judge.judge(asked or "", None, scopes, Deadline.after(JUDGE_SECONDS))
-            if json or batch:
-                print(standard.dumps(explanation(asked or "", judged, judge), ensure_ascii=False), flush=True)
+        scopes = frozenset(scope or (plane.scope for plane in judge.registry.planes))
+        for line in lines:
+            given = scopes if line.scopes is None else frozenset(line.scopes)
+            made = await _explain(judge, line, given)
+            if json or batch is not None:
+                print(jsonlib.dumps(made.to_json(), ensure_ascii=False), flush=batch is not None)
             else:
-                _print(judged, judge)
+                show(made)
 
 
-def explanation(question: str, judged: Judged, judge: Judge) -> dict[str, Any]:
-    """The document of `--json`."""
-    plan = judged.plan
-    return {
-        "question": question,
-        "guard": {"verdict": judged.verdict.verdict, "code": judged.verdict.code, "message": judged.verdict.message},
-        "params": {kind: _param(found) for kind, found in judged.params.items()},
-        "route": judged.decision.route.value,
-        "reason": judged.decision.reason,
-        "needs": [{"kind": need.kind, "note": need.note} for need in judged.decision.needs],
-        "bindable": [intent.name for intent in judge.bindable(judged)],
-        "samples": [list(sample) for sample in judged.proposal.samples] if judged.proposal else [],
-        "intents": list(plan.names),
-        "edges": [
-            {"from": edge.source, "column": edge.column, "to": node.intent.name, "param": edge.param}
-            for node in plan.nodes
-            for edge in node.edges
-        ],
-        "dropped": [{"intent": d.intent, "reason": d.reason.value} for d in plan.dropped],
-        "planes": list(dict.fromkeys(node.intent.plane for node in plan.nodes)),
-    }
+async def _explain(judge: Judge, line: Line, scopes: frozenset[str]) -> Explanation:
+    judged = await judge.judge(line.question, line.intent, scopes, Deadline.after(QUESTION_SECONDS))
+    return lay_out(line.question, judged, judge)
 
 
-def _param(found: Extracted) -> dict[str, Any]:
-    document: dict[str, Any] = {"status": found.status.value, "value": found.value, "span": found.span}
-    if found.note:
-        document["note"] = found.note
-    return document
-
-
-def _questions(file: Path | None) -> Iterator[str]:
-    assert file is not None
+def _lines(file: Path | None) -> list[Line]:
+    assert file is not None, "the caller saw that one of the two is given"
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise Misconfigured(f"the file {file} can't be read: {type(error).__name__}") from None
-    for number, line in enumerate(lines, 1):
+        raise Misconfigured(f"{file} can't be read: {error}") from None
+    found: list[Line] = []
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         try:
-            case = standard.loads(line)
-        except ValueError:
-            raise Misconfigured(f"{file} line {number} is not JSON") from None
-        if not isinstance(case, Mapping) or not isinstance(case.get("question"), str):
-            raise Misconfigured(f"{file} line {number} has no text in `question`")
-        yield case["question"]
+            found.append(msgspec.json.decode(line, type=Line))
+        except msgspec.DecodeError as error:
+            raise Misconfigured(f"{file} line {number}: {error}") from None
+    return found
 
 
-def _print(judged: Judged, judge: Judge) -> None:
-    console = output.console()
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    verdict = judged.verdict
-    table.add_row("guard", "pass" if verdict.passed else f"refuse ({verdict.code})")
-    if verdict.message:
-        table.add_row("", verdict.message)
-    for kind, found in judged.params.items():
-        if found.status is not Status.MISSING:
-            table.add_row(kind, _said(judged.text, found))
-    table.add_row("route", f"{judged.decision.route.value}: {judged.decision.reason}")
-    for need in judged.decision.needs:
-        table.add_row("", need.note)
-    offered = judge.bindable(judged)
-    table.add_row("bindable", f"{len(offered)} of {len(judge.registry.intents)} intents")
-    if judged.proposal:
-        for place, sample in enumerate(judged.proposal.samples, 1):
-            table.add_row(f"sample {place}", ", ".join(sample) or "nothing")
-        table.add_row("agreement", judged.proposal.outcome.value)
-    for node in judged.plan.nodes:
-        bound = ", ".join(f"{name} = {value}" for name, value in node.arguments.items() if value is not None)
-        table.add_row("runs", f"{node.intent.name} ({bound})" if bound else node.intent.name)
-        for edge in node.edges:
-            table.add_row("", f"{edge.param} comes from {edge.source}, column {edge.column}")
-    for dropped in judged.plan.dropped:
-        table.add_row("dropped", f"{dropped.intent}: {dropped.reason.value}")
-    console.print(table)
+def show(made: Explanation) -> None:
+    """The steps from top to bottom, as a question meets them."""
+    out = output.console()
+    grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    grid.add_column(style="bold")
+    grid.add_column(overflow="fold")
+    refused = made.guard.verdict == "refuse"
+    grid.add_row("guard", f"[red]refuse[/] {escape(made.guard.code or '')}" if refused else "[green]pass[/]")
+    if isinstance(made.guard.message, str):
+        grid.add_row("", escape(made.guard.message))
+    for place, line in enumerate(_values(made.params)):
+        grid.add_row("" if place else "values", line)
+    grid.add_row("route", f"[cyan]{made.route.value}[/] {escape(made.reason)}")
+    for need in made.needs:
+        grid.add_row("", f"{escape(need.kind.replace('_', ' '))}: {escape(need.note)}")
+    if made.route is not Route.REFUSED:
+        for place, line in enumerate(_by_plane(made.bindable)):
+            grid.add_row("" if place else "can bind", line)
+    for number, sample in enumerate(made.samples, 1):
+        grid.add_row(f"sample {number}", escape(", ".join(sample)) or "[dim]nothing[/]")
+    if made.samples:
+        grid.add_row("vote", made.outcome.value)
+    for place, name in enumerate(made.intents, 1):
+        grid.add_row("" if place > 1 else "plan", f"{place}. {escape(name)}")
+    for edge in made.edges:
+        grid.add_row("edge", f"{escape(edge.source)} {edge.column} gives {escape(edge.target)} its {edge.param}")
+    for gone in made.dropped:
+        grid.add_row("left out", f"{escape(gone.intent)}: {gone.reason.value}")
+    out.print(grid)
 
 
-def _said(question: str, found: Extracted) -> str:
-    words = f' from "{question[found.span[0] : found.span[1]]}"' if found.span else ""
-    value = "/".join(found.value) if isinstance(found.value, tuple) else found.value
-    if found.status is Status.OK:
-        return f"{value}{words}{f'; {found.note}' if found.note else ''}"
-    return f"{found.status.value}{words}: {found.note}"
+def _values(params: dict[str, Found]) -> list[str]:
+    """A line for each kind that the question speaks of, one for all that it does not."""
+    width = max(map(len, params), default=0)
+    lines: list[str] = []
+    for kind, found in params.items():
+        if found.status == "missing":
+            continue
+        value = ", ".join(map(str, found.value)) if isinstance(found.value, tuple) else str(found.value or "")
+        role = f" ({found.role})" if isinstance(found.role, str) else ""
+        note = f"  [dim]{escape(found.note)}[/]" if isinstance(found.note, str) else ""
+        status = f"[{STYLES[found.status]}]{found.status:<9}[/]"
+        lines.append(f"{kind:<{width}}  {status}  {escape(value + role)}{note}")
+    missing = [kind.replace("_", " ") for kind, found in params.items() if found.status == "missing"]
+    return [*lines, f"[dim]not given: {', '.join(missing)}[/]"] if missing else lines
+
+
+def _by_plane(names: Sequence[str]) -> list[str]:
+    planes: dict[str, list[str]] = {}
+    for name in names:
+        plane, _, short = name.partition(".")
+        planes.setdefault(plane, []).append(short)
+    return [f"{plane}: {escape(', '.join(shorts))}" for plane, shorts in planes.items()] or ["[dim]nothing[/]"]
