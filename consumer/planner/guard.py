@@ -172,7 +172,7 @@ class Guard:
             return not _spelt_out(words.texts, index)
         if self._is_place_code(words, index):
             return True
-        return any(form in self._known or form in dimensions for form in (text, text.removesuffix("s")))
+        return any(form in self._known or form in dimensions for form in (text, text.removesuffix("s"), text + "s"))
 
     def _is_place_code(self, words: Words, index: int) -> bool:
         source = words.source[words.starts[index] : words.ends[index]]
