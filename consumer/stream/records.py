@@ -1,36 +1,41 @@
 """What goes in and out of Kafka: received records, outgoing ones, their headers."""
 
+import hashlib
 import struct
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from msgspec import Struct
 
 from consumer.errors import DeadLetterReason, Permanent
+from consumer.settings import Settings
 from schemas import Answer, PlanAnswered
 from schemas.audit import PLAN_ANSWERED
 from schemas.codec import encode
 
-Headers = tuple[tuple[str, bytes], ...]
+Headers = tuple[tuple[str, bytes | None], ...]
+"""A header's value may be null on the wire."""
 
 SOURCE = "planner"
 ANSWER_TYPE = "aedt.ai.answer"
 RECORD_OVERHEAD_BYTES = 512
 """What a batch adds to a record: lengths, offsets, the batch's own header, with room to spare."""
-MAX_REASON_HEADERS_BYTES = 16_384
-"""Headers of a dead letter beyond this are left out: a record must not grow until no topic takes it."""
-
 REPLY_TOPIC = ("kafka_replyTopic", "reply_to")
 REPLY_PARTITION = "kafka_replyPartition"
 CORRELATION = ("kafka_correlationId", "correlation_id")
 TRACE = ("traceparent", "tracestate")
 DLT_PREFIXES = ("kafka_dlt-", "planner_dlt-")
+REASON = "planner_dlt-reason"
+WITHOUT_VALUE = "planner_dlt-without-value"
+"""Stands in a dead letter whose value could not be kept: `null`, or the digest of what was too large."""
 
 
 class Received(Struct, frozen=True):
-    """One record as it was read. `timestamp_ms` is the broker's or the publisher's, milliseconds since 1970."""
+    """One record as it was read. `timestamp_ms` is the broker's or the publisher's, milliseconds since 1970; `read_at`
+    is when we read it, in seconds of the event loop's clock."""
 
     topic: str
     partition: int
@@ -39,6 +44,7 @@ class Received(Struct, frozen=True):
     key: bytes | None
     value: bytes | None
     headers: Headers
+    read_at: float = 0.0
 
     def header(self, name: str) -> bytes | None:
         """The last header of that name, as Kafka's own `lastHeader`."""
@@ -64,8 +70,24 @@ class Outgoing(Struct, frozen=True):
         return len(self.key or b"") + len(self.value or b"") + headers + RECORD_OVERHEAD_BYTES
 
 
-Handler = Callable[[Received], Awaitable[Sequence[Outgoing]]]
-"""Answers one record with the records that settle it. Raises Permanent where only a dead letter can."""
+class Outcome(StrEnum):
+    """How a question was settled; a metric label."""
+
+    ANSWERED = "answered"
+    REFUSED = "refused"
+    FAILED = "failed"
+    DEAD_LETTER = "dead_letter"
+
+
+class Settlement(Struct, frozen=True):
+    """All records that settle one question, written in one transaction."""
+
+    outcome: Outcome
+    records: tuple[Outgoing, ...]
+
+
+Handler = Callable[[Received], Awaitable[Settlement]]
+"""Answers one record. Raises Permanent where only a dead letter can."""
 
 
 class Routes(Struct, frozen=True):
@@ -73,9 +95,16 @@ class Routes(Struct, frozen=True):
 
     answers: str
     audit: str
-    dead_letters: str
     replies: tuple[str, ...]
     max_bytes: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Routes":
+        replies = tuple(name for part in settings.reply_topics.split(",") if (name := part.strip()))
+        return cls(
+            answers=settings.topic_answers, audit=settings.topic_audit, replies=replies,
+            max_bytes=settings.max_answer_bytes,
+        )  # fmt: skip
 
 
 def event_id(received: Received) -> UUID:
@@ -100,24 +129,33 @@ def audit_record(received: Received, event: PlanAnswered, routes: Routes) -> Out
     return Outgoing(routes.audit, str(event.tenant_id).encode(), encode(event), headers)
 
 
-def dead_letter(received: Received, reason: DeadLetterReason, topic: str) -> Outgoing:
+def dead_letter(received: Received, reason: DeadLetterReason, topic: str, max_bytes: int) -> Outgoing:
     """The record byte for byte, on the same partition number, with Spring's headers and our reason.
 
     No message and no stack trace: they could carry what the record says. What an earlier pass added is replaced, so
-    a record that comes back again and again does not grow (spring-kafka#1994).
+    a record that comes back again and again does not grow (spring-kafka#1994). One that with these headers would be
+    larger than the topic takes leaves its own headers behind, then its value for that value's digest.
     """
     own = tuple((k, v) for k, v in received.headers if not k.startswith(DLT_PREFIXES))
-    if sum(len(k) + len(v or b"") for k, v in own) > MAX_REASON_HEADERS_BYTES:
-        own = ()
     added: Headers = (
         ("kafka_dlt-original-topic", received.topic.encode()),
         ("kafka_dlt-original-partition", struct.pack(">i", received.partition)),
         ("kafka_dlt-original-offset", struct.pack(">q", received.offset)),
         ("kafka_dlt-original-timestamp", struct.pack(">q", received.timestamp_ms)),
         ("kafka_dlt-exception-fqcn", b"consumer.errors.Permanent"),
-        ("planner_dlt-reason", reason.value.encode()),
+        (REASON, reason.value.encode()),
     )
-    return Outgoing(topic, received.key, received.value, own + added, received.partition)
+    value = received.value
+    if received.key is None and value is None:
+        # aiokafka writes no record without key and value; what it was stands in a header
+        value, added = b"", (*added, (WITHOUT_VALUE, b"null"))
+    letter = Outgoing(topic, received.key, value, own + added, received.partition)
+    if letter.size_bytes <= max_bytes:
+        return letter
+    if len(letter.value or b"") + RECORD_OVERHEAD_BYTES * 4 <= max_bytes:
+        return Outgoing(topic, received.key, value, added, received.partition)
+    digest = hashlib.sha256(value or b"").hexdigest().encode()
+    return Outgoing(topic, received.key, b"", (*added, (WITHOUT_VALUE, b"sha256:" + digest)), received.partition)
 
 
 def reply_address(received: Received, routes: Routes) -> tuple[str, int | None]:
@@ -127,10 +165,8 @@ def reply_address(received: Received, routes: Routes) -> tuple[str, int | None]:
     that one alone.
     """
     named = next((value for name in REPLY_TOPIC if (value := received.header(name)) is not None), None)
-    if named is None:
-        return routes.answers, None
     try:
-        topic = named.decode("utf-8")
+        topic = routes.answers if named is None else named.decode("utf-8")
     except UnicodeDecodeError:
         raise Permanent(DeadLetterReason.BAD_REPLY_TOPIC) from None
     if topic != routes.answers and not any(fnmatchcase(topic, allowed) for allowed in routes.replies):

@@ -23,7 +23,7 @@ from aiokafka.structs import ConsumerRecord, OffsetAndMetadata
 from consumer.errors import DeadLetterReason, Permanent
 from consumer.observe import metrics
 from consumer.stream.lane import Lane, Pace, State
-from consumer.stream.records import Handler, Outgoing, Received, dead_letter
+from consumer.stream.records import Handler, Outcome, Received, Settlement, dead_letter
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,7 @@ class Limits(NamedTuple):
 
     concurrency: int
     in_flight_bytes: int
+    record_bytes: int
     drain_seconds: float
     pace: Pace
 
@@ -104,6 +105,7 @@ class Worker(ConsumerRebalanceListener):
             handler,
             limits,
         )
+        self.clock = asyncio.get_running_loop().time
         self.owned: dict[TopicPartition, Owned] = {}
         self.stopping = asyncio.Event()
         self.room = asyncio.Event()
@@ -177,7 +179,7 @@ class Worker(ConsumerRebalanceListener):
         owned = self.owned.get(partition)
         if owned and owned.lane.state is State.READY and owned.lane.ledger.read(offset):
             received = Received(partition.topic, partition.partition, offset, 0, None, b"", ())
-            self._settle(owned.lane, received, [self._dead_letter(received, DeadLetterReason.BAD_HEADER)])
+            self._settle(owned.lane, received, self._dead_letter(received, DeadLetterReason.BAD_HEADER))
 
     def _accept(self, partition: TopicPartition, records: Sequence[ConsumerRecord[bytes | None, bytes | None]]) -> None:
         owned = self.owned.get(partition)
@@ -190,7 +192,7 @@ class Worker(ConsumerRebalanceListener):
             owned.queue.put(
                 Received(
                     record.topic, record.partition, record.offset, record.timestamp, record.key, record.value,
-                    tuple((name, value) for name, value in record.headers),
+                    tuple((name, value) for name, value in record.headers), self.clock(),
                 )
             )  # fmt: skip
         self.room.set()
@@ -241,22 +243,23 @@ class Worker(ConsumerRebalanceListener):
     async def _answer(self, lane: Lane, received: Received) -> None:
         started = time.perf_counter()
         try:
-            records = await self.handler(received)
+            settlement = await self.handler(received)
         except Permanent as error:
-            records = [self._dead_letter(received, error.reason)]
-        self._settle(lane, received, records)
+            settlement = self._dead_letter(received, error.reason)
+        self._settle(lane, received, settlement)
+        metrics.QUESTIONS.labels(settlement.outcome.value).inc()
         metrics.QUESTION_SECONDS.observe(time.perf_counter() - started)
 
-    def _dead_letter(self, received: Received, reason: DeadLetterReason) -> Outgoing:
+    def _dead_letter(self, received: Received, reason: DeadLetterReason) -> Settlement:
         metrics.DEAD_LETTERS.labels(reason.value).inc()
-        log.warning(
-            "dead letter", extra={"reason": reason.value, "partition": received.partition, "offset": received.offset}
-        )
-        return dead_letter(received, reason, self.dead_letters)
+        where = {"reason": reason.value, "partition": received.partition, "offset": received.offset}
+        log.warning("dead letter", extra=where)
+        letter = dead_letter(received, reason, self.dead_letters, self.limits.record_bytes)
+        return Settlement(Outcome.DEAD_LETTER, (letter,))
 
-    def _settle(self, lane: Lane, received: Received, records: Sequence[Outgoing]) -> None:
+    def _settle(self, lane: Lane, received: Received, settlement: Settlement) -> None:
         if lane.state is State.READY:
-            lane.finish(received.offset, records)
+            lane.finish(received.offset, settlement.records)
             self.settled_at = time.monotonic()
 
     # lanes
