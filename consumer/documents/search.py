@@ -18,6 +18,7 @@ from registry import Column
 from registry.intent import ColumnType
 
 PLANE = "docs"
+SCOPE = "docs:read"
 INTENT = "docs.search"
 PASSAGES = 12
 """Passages that a question looks at."""

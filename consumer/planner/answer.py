@@ -17,6 +17,7 @@ from msgspec.structs import replace
 import schemas
 from consumer import __version__
 from consumer.deadline import Deadline
+from consumer.documents import search as documents
 from consumer.observe import metrics
 from consumer.planner.classify import Vocabulary
 from consumer.planner.evidence import Evidence, to_wire
@@ -214,7 +215,26 @@ class Planner:
         return Told(text, RationaleSource.DETERMINISTIC, Faithfulness.PASSED)
 
     async def _from_documents(self, asked: Asked, judged: Judged, deadline: Deadline, started: float) -> Answer:
-        told = Told("This is not in your documents.", RationaleSource.DETERMINISTIC, Faithfulness.NOT_APPLICABLE)
+        """The tenant's documents, quoted. Where they hold nothing and the question has signs of an intent, what that
+        intent would need is said instead."""
+        if documents.SCOPE not in asked.scopes:
+            told = Told(
+                clarification(judged.decision.needs), RationaleSource.DETERMINISTIC, Faithfulness.NOT_APPLICABLE
+            )
+            return self._answer(asked, Route.CLARIFY, told, started)
+        with stage("documents"):
+            async with self.transaction(asked.tenant_id, deadline) as session:
+                passages = await documents.search(session, asked.tenant_id, judged.text)
+            text, evidence = documents.answer_from(passages, judged.text, asked.as_of)
+        if evidence.rows:
+            told = Told(text, RationaleSource.DETERMINISTIC, Faithfulness.PASSED)
+            return self._answer(asked, Route.RAG, told, started, [evidence])
+        if judged.decision.needs:
+            told = Told(
+                clarification(judged.decision.needs), RationaleSource.DETERMINISTIC, Faithfulness.NOT_APPLICABLE
+            )
+            return self._answer(asked, Route.CLARIFY, told, started)
+        told = Told(text, RationaleSource.DETERMINISTIC, Faithfulness.NOT_APPLICABLE)
         return self._answer(asked, Route.RAG, told, started)
 
     def _refused(self, asked: Asked, verdict: Verdict, started: float) -> Answer:

@@ -52,7 +52,7 @@ def route(
     if not bound or wrong:
         needs = wrong or _needs(wanted, params, registry, scopes)
         if not wrong and _is_vague(fits, params):
-            return Decision(Route.RAG, "no value to ask an intent with, and only weak signs of one", wanted)
+            return Decision(Route.RAG, "no value to ask an intent with, and only weak signs of one", wanted, needs)
         return Decision(Route.CLARIFY, "a value is missing, ambiguous or invalid", wanted, needs)
     if len(wanted) == 1:
         return Decision(Route.INTENT, f"exactly one intent is asked for and bound: {wanted[0]}", wanted)
