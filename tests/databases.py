@@ -45,6 +45,7 @@ async def fresh(server_url: str) -> Database:
     name = f"planner_{uuid.uuid4().hex[:12]}"
     async with _admin(server_url) as connection:
         await connection.execute(f'create database "{name}" template "{template}"')
+    await migrate(_url(server_url, name))  # nothing is missing but the rights on the database, which no copy carries
     return described(server_url, name)
 
 

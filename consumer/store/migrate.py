@@ -19,6 +19,16 @@ CREATE TABLE IF NOT EXISTS planner.migration (
 );
 """
 
+ACCESS = """
+DO $$ BEGIN
+    EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
+    EXECUTE format('GRANT CONNECT ON DATABASE %I TO planner_worker, planner_sink, planner_publisher, planner_loader, '
+                   'planner_auditor', current_database());
+    EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO planner_loader', current_database());
+END $$
+"""
+"""Every time: rights on the database itself are in no dump and no copy of it, so a restored one lacks them."""
+
 
 def migrations() -> dict[str, str]:
     """The SQL of each migration by name, in order."""
@@ -58,6 +68,7 @@ async def migrate(admin_url: str, passwords: Mapping[str, str] | None = None) ->
         await connection.execute(BOOKS)
         known = {r["name"]: r["sha256"] for r in await connection.fetch("SELECT name, sha256 FROM planner.migration")}
         applied = [name for name, sql in migrations().items() if await _apply(connection, name, sql, known)]
+        await connection.execute(ACCESS)
         for role, password in (passwords or {}).items():
             await _set_password(connection, role, password)
         return applied

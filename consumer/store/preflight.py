@@ -1,0 +1,86 @@
+"""Refuses a database that would let one tenant see another's rows, before the first question is answered.
+
+The checks are one statement over the catalogs (preflight.sql). They run when a worker starts, in `planner doctor`, and
+again while it runs, since a grant or a table may come later: the number found is the metric planner_tenancy_violations.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import asyncpg
+from msgspec import Struct
+
+from consumer.deadline import Deadline
+from consumer.errors import Misconfigured, Transient
+from consumer.observe import metrics
+from consumer.store.pool import connection
+from registry import Registry
+
+if TYPE_CHECKING:
+    from asyncpg.pool import PoolConnectionProxy
+
+    Connection = PoolConnectionProxy[asyncpg.Record] | asyncpg.Connection[asyncpg.Record]
+else:
+    Connection = object
+
+log = logging.getLogger(__name__)
+
+WORKER = "planner_worker"
+SECONDS = 15.0
+AGAIN_SECONDS = 3_600.0
+DOCUMENTS = "docs"
+"""Read by the search of documents, which is no intent of the Registry."""
+
+STATEMENT = (resources.files("consumer.store") / "preflight.sql").read_text(encoding="utf-8")
+
+
+class Violation(Struct, frozen=True):
+    """One fault: the check that found it, the object that has it, and the rule that it breaks."""
+
+    check: str
+    object: str
+    rule: str
+
+    def __str__(self) -> str:
+        return f"{self.object}: {self.rule} ({self.check})"
+
+
+def schemas_of(registry: Registry) -> tuple[str, ...]:
+    """The schemas that questions read: those of all planes, and the documents."""
+    return tuple(sorted({schema for plane in registry.planes for schema in plane.schemas} | {DOCUMENTS}))
+
+
+async def preflight(connection: Connection, schemas: Sequence[str], role: str = WORKER) -> list[Violation]:
+    """All violations, by check and object; empty when none is known. Raises what asyncpg raises."""
+    rows = await connection.fetch(STATEMENT, role, list(schemas), timeout=SECONDS)
+    return [Violation(*row) for row in rows]
+
+
+async def inspect(pool: asyncpg.Pool, schemas: Sequence[str]) -> list[Violation]:
+    """As `preflight`, over the worker's pool; sets the metric. Raises Transient when Postgres is away."""
+    async with connection(pool, Deadline.after(SECONDS)) as held:
+        found = await preflight(held, schemas)
+    metrics.TENANCY_VIOLATIONS.set(len(found))
+    return found
+
+
+async def refuse_violations(pool: asyncpg.Pool, schemas: Sequence[str]) -> None:
+    """Raises Misconfigured with the first violation and how many more there are."""
+    found = await inspect(pool, schemas)
+    if found:
+        more = f" and {len(found) - 1} more (`planner doctor` lists them)" if len(found) > 1 else ""
+        raise Misconfigured(f"the database does not keep tenants apart: {found[0]}{more}")
+
+
+async def watch(pool: asyncpg.Pool, schemas: Sequence[str], every_seconds: float = AGAIN_SECONDS) -> None:
+    """Inspects again and again until cancelled, and logs what it finds. Names of objects are no secret of a tenant."""
+    while True:
+        await asyncio.sleep(every_seconds)
+        try:
+            for violation in await inspect(pool, schemas):
+                log.error("the database does not keep tenants apart", extra={"violation": str(violation)})
+        except (Transient, asyncpg.PostgresError) as error:
+            log.warning("the preflight could not run", extra={"error": type(error).__name__})
