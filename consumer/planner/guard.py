@@ -145,7 +145,8 @@ class Guard:
             for clause in parts
             if clause.people
             for index in range(clause.start, clause.end)
-            if not masked[index] and (words.texts[index] in named or self._is_place_code(words, index))
+            if not masked[index]
+            and (words.texts[index] in named or self._is_place_code(words, index) or self._is_language(words, index))
         )
 
     def unsupported(self, unexplained: Sequence[str]) -> Verdict:
@@ -170,9 +171,14 @@ class Guard:
             return self._is_counted(words.texts[index + 1 : index + 6])
         if len(text) == 1:
             return not _spelt_out(words.texts, index)
-        if self._is_place_code(words, index):
+        if self._is_place_code(words, index) or self._is_language(words, index):
             return True
         return any(form in self._known or form in dimensions for form in (text, text.removesuffix("s"), text + "s"))
+
+    def _is_language(self, words: Words, index: int) -> bool:
+        """A people's name that is a language skill: `Korean linguists`, not `Korean engineers`."""
+        lex, after = self._lexicon, words.texts[index + 1 : index + 3]
+        return words.texts[index] in lex.demonyms and not lex.skills.isdisjoint(after)
 
     def _is_place_code(self, words: Words, index: int) -> bool:
         source = words.source[words.starts[index] : words.ends[index]]
@@ -227,8 +233,7 @@ class Guard:
         lex, texts = self._lexicon, words.texts
         if term in lex.strong:
             return not self._is_topic(words, index, clause)
-        after = texts[index + 1 : index + 3]
-        if term in lex.demonyms and any(word in lex.skills for word in after):
+        if self._is_language(words, index):
             return False
         if term in lex.countries:
             return clause.people and texts[max(0, index - 2) : index].count("from") > 0

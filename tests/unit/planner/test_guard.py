@@ -176,6 +176,8 @@ def test_a_narration_may_name_what_the_evidence_names() -> None:
 
 
 UNEXPLAINED = (
+    ("How many Korean linguists are on our bench?", ()),
+    ("How many bench people speak with ease?", ("speak", "ease")),
     ("How many TS/SCI software engineers do we have?", ()),
     ("Do we have Secret help desk analysts available in 6 months?", ()),
     ("How many of our cleared people keep a garden?", ("keep", "garden")),
@@ -205,8 +207,11 @@ def test_a_span_explains_its_own_words_only() -> None:
 
 
 def test_words_that_choose_nobody_are_named_for_the_answer_to_mention() -> None:
-    question = "How many senior TS systems engineers do we have in Colorado and OH?"
-    assert GUARD.noted(question, ()) == ("senior", "Colorado", "OH")
+    question = "How many senior TS systems engineers with Kubernetes do we have in Colorado and OH?"
+    at = question.index("systems")
+    span = (at, at + len("systems engineers"))
+    assert GUARD.noted(question, (span,)) == ("senior", "Kubernetes", "Colorado", "OH")
+    assert GUARD.noted("Korean linguists on the bench?", ()) == ("Korean",)
     assert GUARD.noted("Which awards are performed in Colorado?", ()) == ()
 
 
