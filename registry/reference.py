@@ -7,6 +7,7 @@ USAspending's agency list, the Census Bureau's NAICS editions, 32 CFR 117 and th
 import csv
 import re
 from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
@@ -50,20 +51,31 @@ class Compartment(Struct, frozen=True):
     needs: str
 
 
+class Form(Enum):
+    """What a spelling of an agency is, which decides where it counts outside quotes."""
+
+    NAME = "name"
+    ABBREVIATION = "abbreviation"
+    ALIAS = "alias"
+
+
 class Agency(NamedTuple):
-    """Official names that one spelling stands for (more than one: ambiguous), and whether it is an abbreviation,
-    which counts in capitals alone."""
+    """Official names that one spelling stands for (more than one: ambiguous). `departments` are those that each have
+    an office of this very name, which is then ambiguous too."""
 
     spelling: str
     names: tuple[str, ...]
-    abbreviation: bool
+    form: Form
+    departments: tuple[str, ...] = ()
 
 
 class Reference(Struct, frozen=True, kw_only=True):
     """Look ups by folded text, save where a code is its own key.
 
     `naics` maps a code to whether it is retired, `compartments` a mark in capitals to what it is, `dimensions` a kind
-    (such as `labor_category`) to its spellings and codes.
+    (such as `labor_category`) to its spellings and codes. `otherwise` says when capitals that are an agency's
+    abbreviation and something else too may mean the agency: `never`, `at` (behind a word such as at or by), or `place`
+    (the same, for they are a state's code as well).
     """
 
     agencies: Spellings[Agency]
@@ -71,6 +83,7 @@ class Reference(Struct, frozen=True, kw_only=True):
     clearances: Spellings[Level]
     compartments: Mapping[str, Compartment]
     dimensions: Mapping[str, Spellings[str]]
+    otherwise: Mapping[str, str] = {}
 
     @property
     def words(self) -> frozenset[str]:
@@ -103,11 +116,12 @@ def load(folder: str) -> Reference:
             spelling = fold(phrase)
             dimensions.setdefault(row["kind"], {}).update({spelling: row["code"], f"{spelling}s": row["code"]})
     return Reference(
-        agencies=Spellings(_agencies(_rows(path / "agencies.csv"))),
+        agencies=Spellings(_agencies(_rows(path / "agencies.csv"), _rows(path / "aliases.csv"))),
         naics={row["code"]: row["edition"] == "retired" for row in _rows(path / "naics.csv")},
         clearances=Spellings(clearances),
         compartments=compartments,
         dimensions={kind: Spellings(table) for kind, table in dimensions.items()},
+        otherwise={row["word"].lower(): row["unless"] for row in _rows(path / "otherwise.csv")},
     )
 
 
@@ -118,18 +132,48 @@ def _rows(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def _agencies(rows: list[dict[str, str]]) -> dict[str, Agency]:
+def _agencies(rows: list[dict[str, str]], aliases: list[dict[str, str]]) -> dict[str, Agency]:
+    """By folded spelling: official names first, which no other form may take, then other forms of departments,
+    abbreviations and common names."""
     names: dict[str, dict[str, None]] = {}
+    forms: dict[str, Form] = {}
+    departments: dict[str, dict[str, None]] = {}
+
+    def add(spelling: str, name: str, form: Form) -> None:
+        if forms.setdefault(spelling, form) is form or form is not Form.ALIAS:
+            names.setdefault(spelling, {})[name] = None
+
     for row in rows:
-        names.setdefault(fold(row["agency"]), {})[row["agency"]] = None
+        add(fold(row["agency"]), row["agency"], Form.NAME)
+        departments.setdefault(row["agency"], {})[row["department"]] = None
     official = frozenset(names)
-    abbreviations: set[str] = set()
     for row in rows:
+        for spelling in _turned(row["agency"]) - official:
+            add(spelling, row["agency"], Form.NAME)
         for short in filter(None, row["short"].split(";")):
-            spelling = fold(short)
-            if spelling in official:
-                continue  # the official name of one agency is no short form of another
-            names.setdefault(spelling, {})[row["agency"]] = None
-            if short.isupper() and " " not in short:
-                abbreviations.add(spelling)
-    return {s: Agency(s, tuple(found), s in abbreviations) for s, found in names.items()}
+            if (spelling := fold(short)) not in official:
+                single = short.isupper() and " " not in short
+                add(spelling, row["agency"], Form.ABBREVIATION if single else Form.NAME)
+    for row in aliases:
+        add(fold(row["alias"]), row["agency"], Form.ALIAS)
+    shared = {name: tuple(found) for name, found in departments.items() if len(found) > 1 and "" not in found}
+    return {s: Agency(s, tuple(n), forms[s], shared.get(next(iter(n)), ())) for s, n in names.items()}
+
+
+def _turned(name: str) -> frozenset[str]:
+    """Other ways to write a department, as files of SAM.gov and people do: `energy department of`, `dept of energy`,
+    `energy department`, `u s department of energy`."""
+    folded = fold(name)
+    if not folded.startswith("department of "):
+        return frozenset()
+    article = "the " if folded.startswith("department of the ") else ""
+    topic = folded.removeprefix("department of ").removeprefix("the ")
+    return frozenset(
+        (
+            f"{topic} department of {article}".strip(),
+            f"dept of {article}{topic}",
+            f"{topic} department",
+            f"u s {folded}",
+            f"us {folded}",
+        )
+    )

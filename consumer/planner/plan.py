@@ -94,7 +94,7 @@ def bind(intent: Intent, params: Params) -> Bound | tuple[Need, ...]:
 
 def _bind_one(param: Param, params: Params) -> tuple[Argument, Need | None]:
     found = params.get(param.kind)
-    if found is None or found.status is Status.MISSING or not _plays_role(param, found):
+    if _is_missing(param, params) or found is None:
         if param.kind == "window_months" and params["fiscal_year"].status is not Status.MISSING:
             return None, Need(param.kind, FISCAL_YEAR_NOTE)
         if param.default is None and param.required:
@@ -105,20 +105,14 @@ def _bind_one(param: Param, params: Params) -> tuple[Argument, Need | None]:
     return convert(param, found), None
 
 
-def _plays_role(param: Param, found: Extracted) -> bool:
-    """A uuid that the question calls an opportunity is no requirement, a window that looks ahead says nothing of the
-    past; where the question does not say, the value may be either."""
-    return param.role is None or found.role is None or param.role == found.role
-
-
 def convert(param: Param, found: Extracted) -> Argument:
     """The value as the statement takes it; a number is clamped to the parameter's limits."""
-    value = found.value
+    value = found.value_for(param.role)
     if isinstance(value, int):
         low = value if param.minimum is None else max(value, param.minimum)
         return low if param.maximum is None else min(low, param.maximum)
     if isinstance(value, tuple):
-        return list(value)
+        return [str(item) for item in value]
     return UUID(value) if param.kind == "uuid" and value is not None else value
 
 
@@ -144,8 +138,12 @@ def bind_with_edges(
 
 
 def _is_missing(param: Param, params: Params) -> bool:
+    """Whether the question has no value for this parameter, right or wrong. A uuid that it calls an opportunity is no
+    requirement, and a window that looks ahead says nothing of the past."""
     found = params.get(param.kind)
-    return found is None or found.status is Status.MISSING or not _plays_role(param, found)
+    if found is None or found.status is Status.MISSING:
+        return True
+    return found.status is Status.OK and found.value_for(param.role) is None
 
 
 def _is_source(name: str, params: Params, registry: Registry, scopes: frozenset[str]) -> bool:

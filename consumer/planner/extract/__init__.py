@@ -5,7 +5,7 @@ how to give it. Spans are offsets into the cleaned question (`consumer.planner.n
 """
 
 from consumer.planner.extract.agency import agency
-from consumer.planner.extract.codes import is_uei, naics, uei, uuids
+from consumer.planner.extract.codes import contract_number, is_uei, naics, uei, uuids
 from consumer.planner.extract.people import clearance, compartments, dimension
 from consumer.planner.extract.text import Text
 from consumer.planner.extract.value import Extracted, Params, Status, Value
@@ -20,7 +20,7 @@ def extract(question: str, reference: Reference) -> Params:
     text = Text(question)
     level = clearance(text, reference)
     found: dict[str, Extracted] = {
-        "agency": agency(text, reference),
+        "agency": agency(text, reference, level.spans),
         "naics": naics(text, reference),
         "uuid": uuids(text),
         "uei": uei(text),
@@ -28,6 +28,7 @@ def extract(question: str, reference: Reference) -> Params:
         "compartments": compartments(text, reference, level),
         "window_months": window(text),
         "fiscal_year": fiscal_year(text),
+        "contract_number": contract_number(text),
     }
     for kind, spellings in reference.dimensions.items():
         found[kind] = dimension(text, spellings)

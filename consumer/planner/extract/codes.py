@@ -12,12 +12,15 @@ _NAMED = re.compile(r"\bNAICS(?:\s+(?:codes?|industry|sector))?[\s:#]*([0-9]{2,1
 _YEAR_MONTH = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])")
 
 _UEI_TOKEN = re.compile(r"(?<![\w-])[A-Za-z0-9]{12}(?![\w-])")
-_UEI_SHAPE = re.compile(r"[A-HJ-NP-Z1-9][A-HJ-NP-Z0-9]{11}")
+_UEI_SHAPE = re.compile(r"[A-HJ-NP-Z][A-HJ-NP-Z1-9]{10}[1-9]")
 _UEI_CONTEXT = frozenset({"uei", "vendor", "profile", "partner", "entity", "company", "contractor", "firm", "sam"})
 
 _UUID = re.compile(
     r"(?<![\w-])([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})(?![\w-])"
 )
+_NEARLY_UUID = re.compile(r"(?<![\w-])[0-9a-zA-Z]{5,14}(?:-[0-9a-zA-Z]{2,8}){3}-[0-9a-zA-Z]{6,16}(?![\w-])")
+# A contract number of the FAR (subpart 4.16): six characters of the office, the fiscal year, a letter, the serial.
+_PIID = re.compile(r"(?<![\w-])[A-Z0-9]{6}-?[0-9]{2}-?[A-Z]-?[A-Z0-9]{4,8}(?![\w-])")
 _ROLES: dict[str, str] = {
     **dict.fromkeys(("opportunity", "notice", "solicitation", "rfp", "rfi", "rfq", "bid"), "opportunity"),
     **dict.fromkeys(("requirement", "req"), "requirement"),
@@ -58,7 +61,7 @@ def is_uei(text: str) -> bool:
     digit of each product added up; of a sum of several digits the same is taken again, digit by digit. (Held against
     every UEI of the award files.)
     """
-    if not _UEI_SHAPE.fullmatch(text) or not text[11].isdigit():
+    if not _UEI_SHAPE.fullmatch(text):
         return False
     total = sum(place * ord(letter) % 10 for place, letter in enumerate(text[:11], 1))
     while total > 9:
@@ -97,19 +100,34 @@ def uuids(text: Text) -> Extracted:
         plain = match[0].replace("-", "").lower()
         value = "-".join((plain[:8], plain[8:12], plain[12:16], plain[16:20], plain[20:]))
         found.setdefault(value, (match.span(), _role(text, match.start())))
-    if len(found) > 1:
-        return ambiguous("more than one UUID; ask about one at a time", tuple(span for span, _ in found.values()))
-    if found:
-        value, (span, role) = next(iter(found.items()))
-        return Extracted(Status.OK, value, (span,), None, role)
-    return MISSING
+    if not found:
+        broken = _NEARLY_UUID.search(text.question)
+        note = "that is no UUID; it has 8, 4, 4, 4 and 12 hexadecimal digits"
+        return invalid(note, (broken.span(),)) if broken else MISSING
+    spans = tuple(span for span, _ in found.values())
+    by_role = {role: value for value, (_, role) in found.items() if role is not None}
+    if len(found) == 1:
+        value, (_, role) = next(iter(found.items()))
+        return Extracted(Status.OK, value, spans, None, role)
+    if len(by_role) == len(found):
+        return Extracted(Status.OK, tuple(found), spans, by_role=by_role)
+    return ambiguous("more than one UUID; say which is the opportunity's and which the requirement's", spans)
+
+
+def contract_number(text: Text) -> Extracted:
+    """A procurement instrument identifier: known for what it is, so that none of its digits is taken for a code."""
+    found = {match[0].replace("-", ""): match.span() for match in _PIID.finditer(text.question)}
+    if not found:
+        return MISSING
+    note = "no query takes a contract number; ask by agency, NAICS code or the vendor's UEI"
+    return Extracted(Status.OK, next(iter(found)), tuple(found.values()), note)
 
 
 def _role(text: Text, start: int) -> str | None:
-    before = [word.folded for word in text.words if word.end <= start][-_ROLE_REACH:]
+    before = [word.folded for word in text.words_before(start, _ROLE_REACH)]
     return next((_ROLES[word] for word in reversed(before) if word in _ROLES), None)
 
 
 def _is_named(text: Text, start: int) -> bool:
-    before = [word.folded for word in text.words if word.end <= start][-2:]
+    before = [word.folded for word in text.words_before(start, 2)]
     return any(word in _UEI_CONTEXT for word in before)

@@ -1,6 +1,7 @@
 """The question prepared once for all extractors: words with offsets, quotations, runs of words."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -10,8 +11,8 @@ from registry.reference import Spellings
 T = TypeVar("T")
 
 _WORD = re.compile(r"[A-Za-z0-9]+(?:['’][A-Za-z]+)?")
-_OPENING = {'"': '"', "“": "”", "„": "“”", "«": "»", "‹": "›", "`": "`"}
-_CURLY_SINGLE = ("‘", "’")
+# Double quotation marks of one style may be closed by another: programs turn only some of them.
+_OPENING = {'"': '"”', "“": '”"', "„": '“”"', "«": "»", "‹": "›", "`": "`"}
 _POSSESSIVE = re.compile(r"['’]s?$")
 
 
@@ -66,6 +67,8 @@ class Text:
         singles = True  # until one finds no end: then no later one does either
         while place < len(text):
             closing = _OPENING.get(text[place])
+            if closing is not None and text[place] == '"' and text[place - 1 : place].isdigit():
+                closing = None  # inches
             single = text[place] == "‘" or (text[place] == "'" and self._opens(place))
             if closing is None and not (single and singles):
                 place += 1
@@ -100,6 +103,11 @@ class Text:
             if not single or not after.isalnum():
                 return end
         return None
+
+    def words_before(self, offset: int, count: int) -> tuple[Word, ...]:
+        """The last `count` words that end before `offset`."""
+        last = bisect_right(self.words, offset, key=lambda word: word.end)
+        return self.words[max(0, last - count) : last]
 
     def runs(self, spellings: Spellings[T]) -> Iterator[tuple[T, int, int]]:
         """What runs of words spell, longest first and without overlap: (entry, first word, end)."""

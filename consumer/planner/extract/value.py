@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-Value = str | int | tuple[str, ...]
+Value = str | int | tuple[str, ...] | tuple[int, ...]
 Span = tuple[int, int]
 
 
@@ -22,7 +22,7 @@ class Extracted(Struct, frozen=True):
     Only a value whose status is `ok` may bind. `spans` are all places that gave it, `span` the first. `role` tells
     uuids of opportunities from those of requirements, and windows that look back from those that look ahead. `note`
     says, for a value that can't be used, what is wrong and how to give it; for one that can, what a reader should
-    know (a retired code).
+    know (a retired code). `by_role` holds the values of a question that gives one for each of several roles.
     """
 
     status: Status
@@ -30,6 +30,14 @@ class Extracted(Struct, frozen=True):
     spans: tuple[Span, ...] = ()
     note: str | None = None
     role: str | None = None
+    by_role: Mapping[str, Value] = {}
+
+    def value_for(self, role: str | None) -> Value | None:
+        """The value for a parameter of this role, None where the question gives it for another role alone. A value
+        without a role serves any, and a parameter without a role takes any single value."""
+        if self.by_role:
+            return self.by_role.get(role or "")
+        return self.value if None in (role, self.role) or role == self.role else None
 
     @property
     def span(self) -> Span | None:

@@ -6,78 +6,112 @@ from consumer.planner.extract.text import Text
 from consumer.planner.extract.value import MISSING, Extracted, Span, Status, ambiguous, invalid
 
 LONGEST_MONTHS = 600
-_UNITS = {"month": 1, "months": 1, "mo": 1, "mos": 1, "mth": 1, "mths": 1, "quarter": 3, "quarters": 3,
-          "year": 12, "years": 12, "yr": 12, "yrs": 12}  # fmt: skip
+HOW = "give the time in months, such as 18 months"
+
 _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
 ).split()
-_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
-_NUMBERS = {word: value for value, word in enumerate(_SMALL)} | _TENS | {"a": 1, "an": 1, "couple": 2, "dozen": 12}
-_WINDOW_WORDS = frozenset({"next", "last", "past", "coming", "following", "previous", "this"})
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_NUMBERS: dict[str, float] = {
+    **{word: value for value, word in enumerate(_SMALL)},
+    **{word: 10 * value for value, word in enumerate(_TENS, 2)},
+    **{f"{ten} {_SMALL[one]}": 10 * tens + one for tens, ten in enumerate(_TENS, 2) for one in range(1, 10)},
+    **dict.fromkeys(("a", "an", "the next", "the last", "the past", "the coming", "the previous"), 1),
+    **dict.fromkeys(("past", "coming", "previous", "following"), 1),
+    **dict.fromkeys(("couple of", "a couple of", "couple"), 2),
+    **dict.fromkeys(("half a", "half an"), 0.5),
+    **dict.fromkeys(("dozen", "a dozen"), 12),
+}
+_UNITS = {
+    **dict.fromkeys(("month", "months", "mo", "mos", "mth", "mths"), 1),
+    **dict.fromkeys(("quarter", "quarters"), 3),
+    **dict.fromkeys(("year", "years", "yr", "yrs"), 12),
+}
+_DAYS = {30: 1, 60: 2, 90: 3, 120: 4, 150: 5, 180: 6, 270: 9, 360: 12, 365: 12, 730: 24}
+"""Numbers of days that are a number of months to anyone who says them."""
+
+_SPELT = "|".join(sorted((re.escape(number).replace(r"\ ", r"[\s-]+") for number in _NUMBERS), key=len, reverse=True))
+_QUANTITY = re.compile(
+    rf"(?<![\w$.,/-])(?P<number>[0-9]{{1,4}}(?:\.5)?|{_SPELT})[\s-]+(?:full\s+|more\s+)?"
+    r"(?P<unit>months?|mos?|mths?|quarters?|years?|yrs?|days?|weeks?)\b(?P<half>\s+and\s+a\s+half)?",
+    re.IGNORECASE,
+)
+# `next year` may be the calendar's or the fiscal one; `the next year` is twelve months.
+_CALENDAR = re.compile(r"(?<!the )\b(?:next|last|this|current)\s+(?:calendar\s+)?(?:year|quarter)\b", re.IGNORECASE)
+# What a length of time says of something else: an option of 12 months, 10 years of experience.
+_NO_WINDOW = re.compile(
+    r"\s+(?:(?:of\s+)?experience|old|aged|contracts?|options?|base|term|idiq|bpa|performance|warranty)\b", re.IGNORECASE
+)
 _BACK = frozenset("last past previous prior trailing recent since".split())
 _AHEAD = frozenset("next coming within in following upcoming".split())
-_FISCAL = re.compile(r"\b(?:FY\s?'?([0-9]{2}(?:[0-9]{2})?)|fiscal\s+(?:year\s+)?([0-9]{4}|[0-9]{2}))\b", re.IGNORECASE)
-_AGES = frozenset({"old", "aged"})
+_FISCAL = re.compile(
+    r"\b(?:FY[\s-]?['’]?([0-9]{4}|[0-9]{2})|fiscal\s+(?:year\s+)?['’]?([0-9]{4}|[0-9]{2}))\b", re.IGNORECASE
+)
 
 
 def window(text: Text) -> Extracted:
-    """The one window of the question, in months, its role `back` or `ahead` where the words say which way it looks.
-    Two different ones are ambiguous."""
-    found: dict[int, list[Span]] = {}
-    roles: set[str] = set()
-    words = text.words
-    for place, word in enumerate(words):
-        unit = _UNITS.get(word.folded)
-        if unit is None or (place + 1 < len(words) and words[place + 1].folded in _AGES):
+    """The window of the question, in months, its role `back` or `ahead` where the words say which way it looks.
+
+    One of each role may stand beside each other; any other two are ambiguous.
+    """
+    found: dict[tuple[int, str | None], list[Span]] = {}
+    for match in _QUANTITY.finditer(text.question):
+        if _NO_WINDOW.match(text.question, match.end()):
             continue
-        number = _number_before(text, place)
-        if number is None:
-            continue
-        count, first = number
-        found.setdefault(count * unit, []).append((words[first].start, word.end))
-        roles |= _direction(text, first, place)
-    if len(found) > 1:
-        spans = tuple(s for spans in found.values() for s in spans)
-        return ambiguous("more than one window of time; give one, such as 18 months", spans)
+        role = _direction(text, match)
+        months = _months(match)
+        if months is None and role is not None:
+            return invalid(HOW, (match.span(),))
+        if months is not None:
+            found.setdefault((months, role), []).append(match.span())
     if not found:
-        return MISSING
-    months, spans = next(iter(found.items()))
-    if not 1 <= months <= LONGEST_MONTHS:
-        return invalid("a window is 1 to 600 months", tuple(spans))
-    return Extracted(Status.OK, months, tuple(spans), role=roles.pop() if len(roles) == 1 else None)
+        calendar = _CALENDAR.search(text.question)
+        note = f"{calendar[0].lower()} may be the calendar's or the fiscal one; {HOW}" if calendar else ""
+        return invalid(note, (calendar.span(),)) if calendar else MISSING
+    return _decide(found)
 
 
-def _direction(text: Text, first: int, unit: int) -> set[str]:
-    """Which way the window between these words looks: `last 24 months` back, `within 18 months` ahead."""
-    words = text.words
-    near = [w.folded for w in words[max(0, first - 2) : first + 1]]
-    after = [w.folded for w in words[unit + 1 : unit + 3]]
-    if _BACK & set(near) or after[:1] == ["ago"]:
-        return {"back"}
-    return {"ahead"} if _AHEAD & set(near) or after == ["from", "now"] else set()
+def _decide(found: dict[tuple[int, str | None], list[Span]]) -> Extracted:
+    spans = tuple(span for places in found.values() for span in places)
+    lengths = {months for months, _ in found}
+    roles = [role for _, role in found if role is not None]
+    if not all(1 <= months <= LONGEST_MONTHS for months in lengths):
+        return invalid(f"a window is 1 to {LONGEST_MONTHS} months", spans)
+    if len(found) == len(roles) == 2 and len(set(roles)) == 2:
+        by_role = {role: months for months, role in found if role is not None}
+        return Extracted(Status.OK, tuple(by_role.values()), spans, by_role=by_role)
+    if len(lengths) > 1:
+        return ambiguous("more than one window of time; give one, such as 18 months", spans)
+    return Extracted(Status.OK, lengths.pop(), spans, role=roles[0] if len(set(roles)) == 1 else None)
 
 
-def _number_before(text: Text, place: int) -> tuple[int, int] | None:
-    """The number that counts the unit at `place`, and the word it starts at."""
-    words = text.words
-    before = words[place - 1] if place else None
-    if before is None or text.question[before.end : words[place].start].strip(" -‐‑") not in ("", "("):
+def _months(match: re.Match[str]) -> int | None:
+    """The whole number of months that a quantity is, None where it is none."""
+    written = " ".join(match["number"].lower().replace("-", " ").split())
+    number = _NUMBERS[written] if written in _NUMBERS else float(written)
+    unit = match["unit"].lower()
+    if unit.startswith("day"):
+        return _DAYS.get(int(number)) if number == int(number) else None
+    if unit.startswith("week"):
         return None
-    earlier = words[place - 2].folded if place >= 2 else ""
-    if re.fullmatch(r"[0-9]{1,4}", before.folded):
-        # the digits behind a point or a comma are part of another number
-        return (
-            None
-            if text.question[before.start - 1 : before.start] in ("$", ".", ",")
-            else (int(before.folded), place - 1)
-        )
-    if before.folded == "of" and earlier == "couple":
-        return 2, place - 2
-    number = 1 if before.folded in _WINDOW_WORDS else _NUMBERS.get(before.folded)
-    if number is not None and number < 10 and earlier in _TENS:
-        return _TENS[earlier] + number, place - 2
-    return None if number is None else (number, place - 1)
+    months = (number + 0.5 * bool(match["half"])) * _UNITS[unit]
+    return int(months) if months == int(months) else None
+
+
+def _direction(text: Text, match: re.Match[str]) -> str | None:
+    """Which way a window looks: `last 24 months` back, `within 18 months` ahead. The nearest word decides, for
+    `within the last 24 months` looks back."""
+    after = text.question[match.end() : match.end() + 12].lower().split()
+    if after[:1] == ["ago"]:
+        return "back"
+    near = [word.folded for word in text.words_before(match.start(), 2)]
+    for word in reversed((*near, *match["number"].lower().split())):
+        if word in _BACK:
+            return "back"
+        if word in _AHEAD:
+            return "ahead"
+    return "ahead" if after[:2] == ["from", "now"] or after[:1] == ["out"] else None
 
 
 def fiscal_year(text: Text) -> Extracted:
