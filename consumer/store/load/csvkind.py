@@ -6,11 +6,14 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from consumer.store.load.copy import copy, lock
+from consumer.store.load.copy import analyze, copy, lock
 from consumer.store.load.kind import Connection, Counts, FileReport, Progress, Tenancy
 from consumer.store.load.layout import Layout, Reader, fitting
 from consumer.store.load.rejects import Rejects
 from consumer.store.load.source import Source, opened
+
+MANY_ROWS = 1_000
+"""Rows that may change what a table looks like to the planner of Postgres."""
 
 
 class CsvLoader(Struct, frozen=True, kw_only=True):
@@ -27,6 +30,8 @@ class CsvLoader(Struct, frozen=True, kw_only=True):
         with Rejects(path) as rejects, opened(path) as sources:
             for source in sources:
                 counts += await self._load(connection, source, path, tenant, progress, rejects)
+        if counts.loaded + counts.updated >= MANY_ROWS:
+            await analyze(connection, self.locks)
         rejected = Counts(rejected=rejects.count)
         return FileReport(path=path, counts=counts + rejected, rejects=rejects.path if rejects.count else None)
 

@@ -1,10 +1,16 @@
 -- The part of each staged summary's total that its known actions already date.
-UPDATE market.award w SET explained = coalesce(dated.total, 0)
-FROM (
-    SELECT a.award_key, sum(a.obligated) FILTER (WHERE a.action_date <= s.summary_date) AS total
-    FROM (SELECT award_key, max(summary_date) AS summary_date FROM stage GROUP BY award_key) s
-    JOIN market.action a ON a.tenant_id = $1 AND a.award_key = s.award_key
-    GROUP BY a.award_key
-) dated
-WHERE w.tenant_id = $1 AND w.award_key = dated.award_key
-  AND w.explained IS DISTINCT FROM coalesce(dated.total, 0)
+WITH dated AS (
+    SELECT s.award_key, sum(a.obligated) FILTER (WHERE a.action_date <= w.summary_date) AS total
+    FROM (SELECT DISTINCT award_key FROM stage) s
+    CROSS JOIN LATERAL (
+        SELECT obligated, action_date FROM market.action x WHERE x.tenant_id = $1 AND x.award_key = s.award_key OFFSET 0
+    ) a
+    CROSS JOIN LATERAL (
+        SELECT summary_date FROM market.award x WHERE x.tenant_id = $1 AND x.award_key = s.award_key OFFSET 0
+    ) w
+    GROUP BY s.award_key
+)
+INSERT INTO market.award AS w (tenant_id, award_key, explained)
+SELECT $1, award_key, coalesce(total, 0) FROM dated
+ON CONFLICT (tenant_id, award_key) DO UPDATE SET explained = excluded.explained
+WHERE w.explained <> excluded.explained

@@ -11,8 +11,12 @@ WITH touched AS (
                         a.transaction_number COLLATE "C" DESC NULLS LAST, a.transaction_key COLLATE "C" DESC
            ) AS place
     FROM touched
-    JOIN market.action a ON a.tenant_id = $1 AND a.award_key = touched.award_key
-    LEFT JOIN market.award w ON w.tenant_id = $1 AND w.award_key = touched.award_key
+    CROSS JOIN LATERAL (
+        SELECT * FROM market.action x WHERE x.tenant_id = $1 AND x.award_key = touched.award_key OFFSET 0
+    ) a
+    LEFT JOIN LATERAL (
+        SELECT summary_date FROM market.award x WHERE x.tenant_id = $1 AND x.award_key = touched.award_key OFFSET 0
+    ) w ON true
 ), known AS (
     SELECT award_key,
            (array_agg(piid            ORDER BY place) FILTER (WHERE piid            IS NOT NULL))[1] AS piid,
