@@ -30,6 +30,7 @@ class Lexicon(Struct, frozen=True, kw_only=True):
     weak: Mapping[str, str]
     demonyms: frozenset[str]
     skills: frozenset[str]
+    speaking: frozenset[str]
     countries: frozenset[str]
     proxies: Mapping[Phrase, Proxy]
     people: frozenset[str]
@@ -97,6 +98,7 @@ def load_lexicon(folder: str = "") -> Lexicon:
         weak=grounds("weak"),
         demonyms=words("demonyms", "words"),
         skills=words("demonyms", "skills"),
+        speaking=words("demonyms", "speaking"),
         countries=words("countries", "words"),
         proxies=proxies,
         people=words("people", "nouns"),

@@ -72,7 +72,7 @@ def _clause(
     pronouns = frozenset(i for i in plain if texts[i] in lexicon.pronouns)
     if pronouns and not persons and (previous.people if previous else not market):
         persons = pronouns
-    required = not own and not said.isdisjoint(lexicon.requires) and said.isdisjoint(lexicon.chooses)
+    required = market and not own and not said.isdisjoint(lexicon.requires) and said.isdisjoint(lexicon.chooses)
     named = bool(persons) or "cleared" in said
     people = (named or bench) and not required
     if bench and not market:

@@ -26,7 +26,7 @@ from registry import Registry
 from registry.catalog import BUILT_IN
 from registry.lexicon import Lexicon, Phrase, load_lexicon
 
-NEAR = 4
+NEAR = 6
 """Words between a weak term and the word for people that makes it one."""
 AGES = range(16, 100)
 MAX_EXAMINED = 256
@@ -176,9 +176,12 @@ class Guard:
         return any(form in self._known or form in dimensions for form in (text, text.removesuffix("s"), text + "s"))
 
     def _is_language(self, words: Words, index: int) -> bool:
-        """A people's name that is a language skill: `Korean linguists`, not `Korean engineers`."""
-        lex, after = self._lexicon, words.texts[index + 1 : index + 3]
-        return words.texts[index] in lex.demonyms and not lex.skills.isdisjoint(after)
+        """A people's name that is a language skill: `Korean linguists`, `speak Korean`, not `Korean engineers`."""
+        lex, texts = self._lexicon, words.texts
+        if texts[index] not in lex.demonyms:
+            return False
+        spoken = index > 0 and texts[index - 1] in lex.speaking
+        return spoken or not lex.skills.isdisjoint(texts[index + 1 : index + 3])
 
     def _is_place_code(self, words: Words, index: int) -> bool:
         source = words.source[words.starts[index] : words.ends[index]]

@@ -55,7 +55,7 @@ def lines(path: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("name", ["guard_fresh.jsonl", "guard_blind.jsonl", "guard_third.jsonl"])
+@pytest.mark.parametrize("name", ["guard_fresh.jsonl", "guard_blind.jsonl", "guard_third.jsonl", "guard_fourth.jsonl"])
 def test_labelled_questions_get_their_label(name: str) -> None:
     wrong = [case["id"] for case in lines(CASES / name) if judge(case["question"])[0] != case["expect"]]
     assert not wrong
@@ -177,7 +177,7 @@ def test_a_narration_may_name_what_the_evidence_names() -> None:
 
 UNEXPLAINED = (
     ("How many Korean linguists are on our bench?", ()),
-    ("How many bench people speak with ease?", ("speak", "ease")),
+    ("How many bench people speak with ease?", ("ease",)),
     ("How many TS/SCI software engineers do we have?", ()),
     ("Do we have Secret help desk analysts available in 6 months?", ()),
     ("How many of our cleared people keep a garden?", ("keep", "garden")),
