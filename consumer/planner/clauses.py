@@ -1,11 +1,14 @@
 """Cuts a question into clauses and says of each what it speaks of: people, awards, or neither."""
 
+import re
 from itertools import pairwise
 
 from msgspec import Struct
 
 from consumer.planner.normalise import Words
 from registry.lexicon import Lexicon
+
+_STOPS = re.compile("[?!;]")
 
 
 class Clause(Struct, frozen=True):
@@ -46,7 +49,7 @@ def clauses(words: Words, masked: bytearray, lexicon: Lexicon) -> list[Clause]:
         gap = words.gap(index)
         if gap == " " and texts[index] not in lexicon.joins:
             continue
-        sentence = any(mark in gap for mark in "?!;") or (". " in gap and len(texts[index - 1]) > 2)
+        sentence = _STOPS.search(gap) is not None or (". " in gap and len(texts[index - 1]) > 2)
         joins = texts[index] in lexicon.joins and bool(lexicon.openers.intersection(texts[index + 1 : index + 3]))
         opens = "," in gap and texts[index] in lexicon.openers
         if sentence or joins or opens:

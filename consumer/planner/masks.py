@@ -37,7 +37,9 @@ class Masks:
         own = by_first_word({read(clean(name)).texts for name in names} - {()})
         for index, text in enumerate(words.texts):
             if not masked[index]:
-                length = match(own, words.texts, index) or match(self._phrases, words.texts, index)
+                length = match(own, words.texts, index) if text in own else 0
+                if not length and text in self._phrases:
+                    length = match(self._phrases, words.texts, index)
                 masked[index : index + length] = b"\1" * length
             if text in self._lexicon.legal_suffixes:
                 self._mark_company(words, index, masked)
