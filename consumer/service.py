@@ -1,8 +1,9 @@
 """Puts the parts together: settings in, a planner and what a worker needs out. The one place that builds anything."""
 
+import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from msgspec import Struct
 
 import registry
 from consumer import __version__
+from consumer.authority import Authorize, open_authority
 from consumer.deadline import Deadline
 from consumer.errors import Misconfigured, Transient
 from consumer.inference import open_inference
@@ -21,6 +23,7 @@ from consumer.planner.guard import guard_of
 from consumer.planner.propose import PlanCache
 from consumer.settings import Settings
 from consumer.store.pool import StatementTooLong, close_pool, open_pool
+from consumer.store.preflight import refuse_violations, schemas_of, watch
 from consumer.store.tenant import tenant_transaction
 from consumer.stream.handler import Answered, Failure
 from consumer.stream.records import Received, event_id
@@ -48,8 +51,10 @@ class Answerer(Struct, frozen=True):
 
     planner: Planner
     default_scopes: frozenset[str]
+    authorize: Authorize
 
     async def answer(self, question: Question, received: Received, deadline: Deadline) -> Answered:
+        question = await self.authorize(question, received, deadline)
         principal = question.principal
         scopes = self.default_scopes if principal is None else frozenset(principal.scopes)
         asked = Asked(
@@ -103,7 +108,8 @@ async def judge(settings: Settings) -> AsyncGenerator[Judge, None]:
 async def answerer(settings: Settings) -> AsyncGenerator[Answerer, None]:
     """A planner with its pool and model client, closed at the end.
 
-    Raises Misconfigured for settings or a registry that can't be served, Unreachable when Postgres does not answer.
+    Raises Misconfigured for settings, a registry or a database that can't be served, Unreachable when Postgres does
+    not answer.
     """
     if not settings.database_url:
         raise Misconfigured("PLANNER_DATABASE_URL is not set; the worker reads as the role planner_worker")
@@ -111,16 +117,33 @@ async def answerer(settings: Settings) -> AsyncGenerator[Answerer, None]:
     vocabulary = Vocabulary(loaded.intents)
     pool = await open_pool(settings.database_url, settings.database_pool, settings.statement_cache)
     try:
-        async with open_inference(settings, loaded, vocabulary) as inference:
+        schemas = schemas_of(loaded)
+        await refuse_violations(pool, schemas)
+        async with (
+            open_authority(settings) as authorize,
+            open_inference(settings, loaded, vocabulary) as inference,
+            _alongside(watch(pool, schemas)),
+        ):
             guard = guard_of(loaded, await _vendors(pool, settings))
             cache = PlanCache(settings.plan_cache)
             judging = Judge(loaded, guard, vocabulary, inference.proposer, settings.samples, cache)
             planner = Planner(judging, _transactions(pool, settings), settings.bench_k, inference.narrator)
             metrics.BUILD.info({"version": __version__, "registry_digest": loaded.digest})
             scopes = frozenset(s.strip() for s in settings.default_scopes.split(",") if s.strip())
-            yield Answerer(planner, scopes)
+            yield Answerer(planner, scopes, authorize)
     finally:
         await close_pool(pool)
+
+
+@contextlib.asynccontextmanager
+async def _alongside(work: Coroutine[None, None, None]) -> AsyncGenerator[None, None]:
+    """Runs `work` while the block does."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
 
 
 def _transactions(pool: asyncpg.Pool, settings: Settings) -> Transaction:

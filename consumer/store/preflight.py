@@ -14,7 +14,7 @@ import asyncpg
 from msgspec import Struct
 
 from consumer.deadline import Deadline
-from consumer.errors import Misconfigured, Transient
+from consumer.errors import Misconfigured, Transient, Unreachable
 from consumer.observe import metrics
 from consumer.store.pool import connection
 from registry import Registry
@@ -68,8 +68,11 @@ async def inspect(pool: asyncpg.Pool, schemas: Sequence[str]) -> list[Violation]
 
 
 async def refuse_violations(pool: asyncpg.Pool, schemas: Sequence[str]) -> None:
-    """Raises Misconfigured with the first violation and how many more there are."""
-    found = await inspect(pool, schemas)
+    """Raises Misconfigured with the first violation and how many more there are, Unreachable when Postgres is away."""
+    try:
+        found = await inspect(pool, schemas)
+    except Transient as error:
+        raise Unreachable(f"Postgres of PLANNER_DATABASE_URL: {error}; is it up?") from None
     if found:
         more = f" and {len(found) - 1} more (`planner doctor` lists them)" if len(found) > 1 else ""
         raise Misconfigured(f"the database does not keep tenants apart: {found[0]}{more}")
