@@ -15,6 +15,7 @@ CHUNK_CHARACTERS = 1_200
 """A passage ends with the sentence that reaches this."""
 SENTENCE_CHARACTERS = 1_000
 """Longest sentence; a longer run of text without an end is cut between words."""
+ABBREVIATION_CHARACTERS = 12
 EDGE_LINES = 8
 """How far from the top or bottom of a page a banner can stand."""
 HEADING_CHARACTERS = 120
@@ -95,7 +96,7 @@ def sentences(text: str) -> list[str]:
     found: list[str] = []
     start = 0
     for end in _SENTENCE_END.finditer(text):
-        if not _ABBREVIATIONS.search(text[start : end.start()]):
+        if not _ABBREVIATIONS.search(text[max(start, end.start() - ABBREVIATION_CHARACTERS) : end.start()]):
             found.append(text[start : end.end()].strip())
             start = end.end()
     found.append(text[start:].strip())

@@ -25,8 +25,11 @@ PASSAGES = 12
 QUOTES = 2
 """Most places that an answer quotes."""
 COVERED = 0.6
-"""Least part of a question's words, by their rarity, that a quote and its headings hold. Of 20 questions that a real
-work statement answers the lowest had 0.64, of 16 that it does not the highest 0.54."""
+"""Least part of a question's words, by their rarity, that a quote and its headings hold. Of 50 questions that a real
+work statement answers, in other words than its own, 46 have it; of 54 that it does not answer, 2."""
+ABSENT, UNKNOWN_NAME = 0.8, 2.0
+"""What a word of the question counts that no passage holds: a little less, for people ask in words of their own; and
+a name or number more, for a passage about parking does not answer who reserves it for somebody it never names."""
 HEADING_PART = 0.7
 """What a word in the headings counts, against one in the quote itself."""
 BESIDE = 0.92
@@ -40,8 +43,9 @@ NOTHING: Final = "This is not in your documents."
 # Stems of what frames a question and is no part of what it asks for.
 FRAME: Final = frozenset(
     """
-    accord allow answer contain describ exact far fast find give happen kind know long look mani may mean mention much
-    must need often permit pleas pws question quick requir rfp say show soon sort sow state tell type want
+    accord allow alon answer come contain describ done exact far fast find get give happen keep kept kind know long look
+    mani may mean mention much must need often permit pleas pws question quick requir rfp role say show soon sort sow
+    state tell type want
     """.split()
 )
 _POINTS_BACK = re.compile(r"(?:These|This|They|It|Such|Those)\b")
@@ -152,14 +156,12 @@ def _best(passages: Sequence[Passage], question: str) -> list[_Quote]:
 
 
 def _weights(passages: Sequence[Passage], question: str) -> dict[str, float]:
-    """What each word of the question counts, as parts of 1. A name or number that no passage holds counts twice:
-    a passage about parking does not answer a question about the parking of somebody it does not know."""
+    """What each word of the question counts, as parts of 1."""
     rarity = {word: weight for word, weight in passages[0].weights.items() if word not in FRAME}
     held = {word for p in passages for words in (p.heading, *(s.words for s in p.sentences)) for word in words}
     named = [name.lower() for name in _NAMED.findall(question)]
     for word in rarity.keys() - held:
-        if any(name.startswith(word) for name in named):
-            rarity[word] *= 2
+        rarity[word] *= UNKNOWN_NAME if any(name.startswith(word) for name in named) else ABSENT
     total = sum(rarity.values())
     return {word: weight / total for word, weight in rarity.items()} if total else {}
 

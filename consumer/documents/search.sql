@@ -13,9 +13,10 @@ corpus AS (
     WHERE corpus.tenant_id = $1
 ),
 found AS MATERIALIZED (
-    SELECT word.word, word.document_id, word.place, word.times, word.words
+    SELECT word.word, word.document_id, hit.place, hit.times, hit.words
     FROM asked
     JOIN docs.word AS word ON word.tenant_id = $1 AND word.word = asked.lexeme
+    CROSS JOIN LATERAL unnest(word.places, word.times, word.words) AS hit (place, times, words)
 ),
 rarity AS MATERIALIZED (
     SELECT asked.lexeme, ln(1 + (corpus.passages - known.passages + 0.5) / (known.passages + 0.5)) AS weight
