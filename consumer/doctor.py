@@ -16,6 +16,7 @@ from consumer.errors import Misconfigured, PlannerError, Unreachable
 from consumer.kafka import client_options
 from consumer.settings import Settings, variable
 from consumer.store.migrate import migrations
+from consumer.store.preflight import preflight, schemas_of
 from registry.catalog import InvalidRegistry
 from registry.catalog import load as load_registry
 
@@ -121,6 +122,24 @@ async def _role(check: str, url: str, field: str, expected: str) -> Finding:
     return _ok(check, f"{row['rolname']} at {urlsplit(url).hostname}, PostgreSQL {row['version']}, row security forced")
 
 
+async def _tenancy(settings: Settings) -> Finding:
+    """What the worker refuses to start on, all of it."""
+    try:
+        schemas = schemas_of(await asyncio.to_thread(load_registry, settings.registry))
+    except InvalidRegistry:
+        return _skip("tenancy", "which schemas questions read is not known without a registry")
+    connection = await _connected(settings.database_url, "database_url")
+    try:
+        found = await preflight(connection, schemas)
+    except asyncpg.PostgresError as error:
+        return _fail("tenancy", f"the catalogs can't be read: {type(error).__name__}", "run `planner migrate`")
+    finally:
+        await connection.close(timeout=5)
+    if found:
+        return _fail("tenancy", "; ".join(map(str, found)), "undo the grant or repair the object; see preflight.sql")
+    return _ok("tenancy", f"no way is known past the tenant in {', '.join(schemas)}")
+
+
 async def _migrations(settings: Settings) -> Finding:
     if not settings.admin_database_url:
         return _skip("migrations", f"{variable('admin_database_url')} is not set")
@@ -208,6 +227,7 @@ CHECKS: dict[str, Check] = {
     "transactions": _transactions,
     "worker role": _worker_role,
     "sink role": _sink_role,
+    "tenancy": _tenancy,
     "migrations": _migrations,
     "registry": _registry,
     "inference": _inference,

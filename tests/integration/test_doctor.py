@@ -45,6 +45,7 @@ ILL = [
     ("worker role", "database_url", "postgresql://nobody@127.0.0.1:9/x", "Postgres of PLANNER_DATABASE_URL"),
     ("worker role", "database_url", "postgresql://a b:c", "Postgres of PLANNER_DATABASE_URL"),
     ("worker role", "database_url", "admin_url", "is above row security"),
+    ("tenancy", "database_url", "sink_url", "the service must connect as planner_worker"),
     ("migrations", "admin_database_url", "server", "not applied"),
     ("registry", "registry", "/nowhere", "/nowhere"),
     ("inference", "inference_url", "http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1"),
@@ -55,7 +56,7 @@ ILL = [
 async def test_what_is_ill_is_named(
     settings: Settings, module_database: Database, postgres_url: str, check: str, field: str, value: str, says: str
 ) -> None:
-    known = {"admin_url": module_database.admin_url, "server": postgres_url}
+    known = {"admin_url": module_database.admin_url, "sink_url": module_database.sink_url, "server": postgres_url}
     changed: dict[str, str] = {field: known.get(value, value)}
     if check == "inference":
         changed["inference"] = "openai"
