@@ -43,6 +43,7 @@ class Registry:
         self.intents: tuple[Intent, ...] = tuple(sorted(intents, key=lambda i: (order[i.plane], i.name)))
         self.by_name: Mapping[str, Intent] = {intent.name: intent for intent in self.intents}
         self.statements: Mapping[str, Statement] = {i.name: _statement(i) for i in self.intents}
+        self.kinds = frozenset(param.kind for intent in self.intents for param in intent.params)
         self.digest: str = _digest(self.planes, self.intents)
 
     def plane(self, name: str) -> Plane:

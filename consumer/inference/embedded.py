@@ -1,13 +1,9 @@
 """The embedded proposer: deterministic, offline, no weights. It picks what each clause of a question asks for most."""
 
-import re
-
 from consumer.deadline import Deadline
-from consumer.planner.classify import Vocabulary, clauses
+from consumer.planner.classify import Vocabulary
 from consumer.planner.propose import MAX_NAMES
 from registry import Intent
-
-_KIND = re.compile(r"<[a-z_]+>")
 
 
 class EmbeddedProposer:
@@ -23,8 +19,8 @@ class EmbeddedProposer:
     async def propose(
         self, question: str, offered: tuple[Intent, ...], kinds: tuple[str, ...], sample: int, deadline: Deadline
     ) -> tuple[str, ...]:
-        """The fitting names, best first. The kinds that stand for values in a masked question are not words of it."""
+        """The fitting names, best first."""
         names = {intent.name for intent in offered}
-        fits = self._vocabulary.fits(clauses(_KIND.sub(" ", question), {}), self._intents, kinds)
+        fits = self._vocabulary.fits(question, self._intents, kinds)
         best = sorted((fit for fit in fits if fit.intent in names), key=lambda fit: -fit.score)
         return tuple(fit.intent for fit in best[:MAX_NAMES])

@@ -18,12 +18,14 @@ import schemas
 from consumer import __version__
 from consumer.deadline import Deadline
 from consumer.documents import search as documents
+from consumer.errors import Transient
 from consumer.observe import metrics
 from consumer.planner.classify import Vocabulary
 from consumer.planner.evidence import Evidence, to_wire
 from consumer.planner.extract import Params, extract
+from consumer.planner.gate import gate
 from consumer.planner.guard import Guard, Verdict
-from consumer.planner.narrate import Narrator
+from consumer.planner.narrate import BadSlots, Narrator, narrate
 from consumer.planner.normalise import clean
 from consumer.planner.plan import Plan, bindable, validate
 from consumer.planner.propose import PlanCache, Proposal, Proposer, masked, plan_key, propose_stable
@@ -32,8 +34,12 @@ from consumer.planner.route import Decision, route
 from consumer.planner.run import Asking, Ran, Session, run
 from consumer.planner.suppress import suppress
 from registry import Intent, Registry
+from registry.intent import ColumnType
 from schemas import Answer, PlanAnswered, Refusal, SelfConsistency
 from schemas.answer import Faithfulness, Outcome, RationaleSource, Route, Status
+
+NARRATION_SHARE = 0.6
+"""How much of the time left a narration may take."""
 
 
 class Asked(Struct, frozen=True):
@@ -153,10 +159,10 @@ class Judge:
     def _default_deny(self, judged: Judged) -> Judged:
         """The guard's second layer: where people are counted, every word must be one that the query takes."""
         counted = any(self.registry.plane(node.intent.plane).suppressed for node in judged.plan.nodes)
-        if not counted and not self.guard.about_people(judged.text):
+        if not counted and (judged.plan.nodes or not self.guard.about_people(judged.text)):
             return judged
-        spans = [span for found in judged.params.values() if found.usable for span in found.spans]
-        unexplained = self.guard.unexplained(judged.text, spans, self.registry.reference.words)
+        spans = [span for found in judged.params.values() for span in found.spans]
+        unexplained = self.guard.unexplained(judged.text, spans, ())
         verdict = self.guard.unsupported(unexplained)
         if verdict.passed:
             return judged
@@ -209,10 +215,43 @@ class Planner:
         return answer, self._audit(asked, judged.plan, ran, evidence, told, agreed)
 
     async def _tell(self, judged: Judged, ran: Ran, evidence: Sequence[Evidence], deadline: Deadline) -> Told:
+        """The answer's words: the model's where there is a model and all of its words hold, else the rendering."""
         with stage("render"):
-            notes = [found.note for found in judged.params.values() if found.usable and found.note]
-            text = rendering(evidence, (*judged.plan.dropped, *ran.dropped), notes)
-        return Told(text, RationaleSource.DETERMINISTIC, Faithfulness.PASSED)
+            text = rendering(evidence, (*judged.plan.dropped, *ran.dropped), self._notes(judged))
+        rendered = Told(text, RationaleSource.DETERMINISTIC, Faithfulness.PASSED)
+        if self.narrator is None or not evidence:
+            return rendered
+        with stage("narrate"):
+            narration = await self._narration(judged, evidence, deadline)
+        if narration is None:
+            return replace(rendered, faithfulness=Faithfulness.REPLACED)
+        return Told(narration, RationaleSource.MODEL, Faithfulness.PASSED)
+
+    async def _narration(self, judged: Judged, evidence: Sequence[Evidence], deadline: Deadline) -> str | None:
+        """The model's text if guard and gate let it through; None for whatever reason it may not ship."""
+        assert self.narrator is not None
+        question = masked(judged.text, {kind: found.spans for kind, found in judged.params.items()})
+        # what is left of the deadline must do for the answer itself
+        soon = deadline.sooner(deadline.remaining() * NARRATION_SHARE)
+        try:
+            text = await narrate(self.narrator, question, evidence, soon)
+        except (Transient, TimeoutError, BadSlots):
+            metrics.GATE.labels("no_narration").inc()
+            return None
+        with stage("gate"):
+            verdict = gate(text, evidence)
+        metrics.GATE.labels(verdict.code.value).inc()
+        if not verdict.supported or not self.judge.guard.check(text, _entities(evidence)).passed:
+            return None
+        return text
+
+    def _notes(self, judged: Judged) -> list[str]:
+        """What a reader should know of the question's own words: a retired code, and words that nothing took."""
+        notes = [found.note for found in judged.params.values() if found.usable and found.note]
+        spans = [span for found in judged.params.values() for span in found.spans]
+        if unused := self.judge.guard.noted(judged.text, spans):
+            notes.append(f"not used: {', '.join(unused)}")
+        return notes
 
     async def _from_documents(self, asked: Asked, judged: Judged, deadline: Deadline, started: float) -> Answer:
         """The tenant's documents, quoted. Where they hold nothing and the question has signs of an intent, what that
@@ -291,6 +330,17 @@ def _agreement(proposal: Proposal | None) -> SelfConsistency:
     if proposal is None:
         return SelfConsistency(samples=0, outcome=Outcome.NONE)
     return SelfConsistency(samples=len(proposal.samples), outcome=proposal.outcome)
+
+
+def _entities(evidence: Sequence[Evidence]) -> list[str]:
+    """Proper names that a narration may hold: they say nothing about people."""
+    return [
+        cell
+        for item in evidence
+        for row in item.rows
+        for column, cell in zip(item.columns, row, strict=True)
+        if column.type is ColumnType.ENTITY and isinstance(cell, str)
+    ]
 
 
 @contextmanager

@@ -1,39 +1,45 @@
 """How well each intent fits what a question says: deterministic scores from the words that intents declare.
 
-Shared by the route (is this one intent or several?) and by the embedded proposer. A question is scored clause by
-clause, with its extracted values left out: a clause asks for one thing, and its best intent is the one whose own
-vocabulary it uses most. Rare words weigh more (inverse frequency over the Registry's intents).
+Shared by the route (is this one intent or several?) and by the embedded proposer. Both read the question with its
+values masked by their kinds (`consumer.planner.propose.masked`), clause by clause: a clause asks for one thing, and
+what it asks for is the intent whose own words it uses most. Rare words weigh more (inverse frequency over the
+Registry's intents); a value in the clause speaks for the intents that take its kind.
 """
 
 import math
 import re
-from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 
-from consumer.planner.extract import Params
 from registry import Intent
 
-NAME_WEIGHT, WORD_WEIGHT, PHRASE_WEIGHT = 1.0, 1.0, 0.5
+NAME_WEIGHT, WORD_WEIGHT, PART_WEIGHT, PHRASE_WEIGHT = 1.0, 1.0, 0.7, 0.4
+"""Of a word that stands in an intent's name, alone among its words, as part of one of those, or in a phrase."""
 WORD_BONUS, STOP_BONUS = 1.0, 0.4
-"""What each word of a declared phrase is worth, beside its own weight, where a clause holds the phrase in order."""
+"""What each word of a phrase is worth beside its own weight, where a clause holds the whole phrase in order."""
+KIND_WEIGHT = 0.7
+"""Of a value in the clause, for the intents that take its kind, times the rarity of the kind."""
+UNBOUND = 2.0
+"""What is taken off where the question lacks a value that the intent needs."""
+FOLLOWS = 1.5
+"""What is added where a clause says `they` or `it` and the intent is that of the clause before, or may take a value
+out of it."""
+WEAK = 0.5
+"""Of a word that only says what kind of value follows: `opportunity` before a uuid."""
 FLOOR = 1.6
-"""Below this a clause asks for no intent."""
-NAME_BONUS = 0.8
-"""What it is worth that a clause says the whole name of an intent: `requirements` is not `requirement tree`."""
+"""Below this a clause asks for no intent; half of it must be the words'."""
 
-_SPLIT = re.compile(
-    r"[,;:?.!]+(?!\s+(?:with|including|by)\b)(?:\s+and\b)?|\s+(?:and|plus|versus|vs)\s+|\s+as well as\s+", re.IGNORECASE
-)
-_INTRODUCES = re.compile(
-    r"\b(?:(?:for|on|of|the|this|an?)\s+)*(?:opportunity|notice|solicitation|requirement|vendor|uei|naics|code|agency)"
-    r"(?:\s+(?:id|number|with|code|uei))*[\s\"'“‘(]*$",
-    re.IGNORECASE,
-)
-"""Words that only introduce a value: `for opportunity ...` asks for nothing yet."""
-_WORD = re.compile(r"[a-z0-9]+")
+_TOKEN = re.compile(r"<[a-z_]+>|[a-z0-9]+(?:[._][a-z0-9]+)*|[,;:?!.]|['’]")
+_LISTS = frozenset({"with", "including", "by"})
+_JOINS = frozenset({"and", "plus", "versus", "vs"})
+_OWN = frozenset({"we", "us", "our", "ours"})
+_BACK = frozenset({"they", "them", "their", "it", "its", "that", "there"})
+_BETWEEN = frozenset({"id", "number", "with", "code", "uei"})
+_NOUNS = frozenset({"opportunity", "notice", "solicitation", "requirement", "vendor", "uei", "naics", "code", "agency"})
+"""Words that say what kind of value follows."""
+_ARTICLES = frozenset({"a", "an", "the"})
 _STOP = frozenset(
     """
     a an the of for to in at on by with from into over under and or is are was were be been do does did have has had we
@@ -42,6 +48,18 @@ _STOP = frozenset(
     last past within during up one ones also then so than more less about as if not no only just s
     """.split()
 )
+_IRREGULAR = {
+    **dict.fromkeys(("won", "wins", "winning", "winner", "winners"), "win"),
+    **dict.fromkeys(("bought", "buyer", "buyers", "buying"), "buy"),
+    **dict.fromkeys(("spent", "spends", "spending"), "spend"),
+    **dict.fromkeys(("held", "holder", "holders"), "hold"),
+    **dict.fromkeys(("took", "taken", "taking"), "take"),
+    **dict.fromkeys(("lost", "losing", "loses"), "lose"),
+    **dict.fromkeys(("sold", "seller"), "sell"),
+    **dict.fromkeys(("grew", "grown", "growth"), "grow"),
+    **dict.fromkeys(("longest", "longer"), "long"),
+    **dict.fromkeys(("subs", "subcontracts", "subcontractors", "subcontracting"), "subcontractor"),
+}
 
 
 class Fit(Struct, frozen=True):
@@ -52,106 +70,244 @@ class Fit(Struct, frozen=True):
     clause: int
 
 
-@lru_cache(maxsize=4_096)
+class Clause(Struct, frozen=True):
+    """The stems of one clause in order, those of words that only say what kind of value follows, the kinds of the
+    values in it, and whether it only introduces the next."""
+
+    stems: tuple[str, ...]
+    weak: frozenset[str] = frozenset()
+    kinds: tuple[str, ...] = ()
+    introduces: bool = False
+
+
+class _Phrase(Struct, frozen=True):
+    """`asks` marks a declared phrase: a clause that holds one which two intents declare asks for both."""
+
+    intent: int
+    stems: tuple[str, ...]
+    worth: float
+    asks: bool
+
+
+@lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
     """A word without its commonest endings; only ever compared with other stems."""
+    if word in _STOP:
+        return word
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
     for ending, shortest in (("ies", 5), ("ing", 6), ("ed", 5), ("es", 5), ("s", 4)):
-        if word.endswith(ending) and len(word) >= shortest:
-            return word[: -len(ending)] + ("y" if ending == "ies" else "")
-    return word
-
-
-def all_stems(text: str) -> tuple[str, ...]:
-    return tuple(w if w in _STOP else stem(w) for w in _WORD.findall(text.lower()))
+        if word.endswith(ending) and len(word) >= shortest and not word.endswith("ss"):
+            word = word[: -len(ending)] + ("y" if ending == "ies" else "")
+            break
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
 
 
 def stems(text: str) -> tuple[str, ...]:
-    return tuple(stem(w) for w in _WORD.findall(text.lower()) if w not in _STOP)
+    """The stems of a declared text, articles left out as they are in clauses."""
+    return tuple(stem(word) for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _ARTICLES)
 
 
 class Vocabulary:
     """The words of the Registry's intents, weighed once."""
 
     def __init__(self, intents: Sequence[Intent]) -> None:
-        own = {intent.name: _weights(intent) for intent in intents}
-        spread = Counter(word for weights in own.values() for word in weights)
-        rarity = {word: math.log(1 + len(intents) / count) for word, count in spread.items()}
-        self.weights: Mapping[str, Mapping[str, float]] = {
-            name: {word: weight * rarity[word] for word, weight in weights.items()} for name, weights in own.items()
-        }
-        self.names = {intent.name: all_stems(_short(intent)) for intent in intents}
-        self.phrases: Mapping[str, tuple[tuple[str, ...], ...]] = {
-            intent.name: tuple(p for p in (all_stems(phrase) for phrase in intent.phrases) if len(p) > 1)
-            for intent in intents
-        }
+        self._intents = tuple(intents)
+        self._place = {intent.name: place for place, intent in enumerate(intents)}
+        own = [_weights(intent) for intent in intents]
+        spread: dict[str, float] = {}
+        for weights in own:
+            for word, weight in weights.items():
+                spread[word] = spread.get(word, 0.0) + weight
+        self._words: dict[str, list[tuple[int, float]]] = {}
+        for place, weights in enumerate(own):
+            for word, weight in weights.items():
+                rarity = math.log(1 + len(intents) / max(1.0, spread[word]))
+                self._words.setdefault(word, []).append((place, weight * rarity))
+        self._phrases: dict[str, list[_Phrase]] = {}
+        for place, intent in enumerate(intents):
+            for phrase, asks in _phrases(intent).items():
+                self._phrases.setdefault(phrase[0], []).append(_Phrase(place, phrase, _worth(phrase), asks))
+        self._kinds = _kind_weights(intents)
 
-    def score(self, clause: Sequence[str], name: str) -> float:
-        """`clause` holds every word's stem, in order."""
-        words = set(clause) - _STOP
-        total = sum(weight for word, weight in self.weights[name].items() if word in words)
-        total += NAME_BONUS * _within(self.names[name], clause)
-        return total + max((_worth(p) for p in self.phrases[name] if _within(p, clause)), default=0.0)
+    def fits(self, masked: str, allowed: Iterable[Intent], kinds: Container[str]) -> tuple[Fit, ...]:
+        """The intents that a masked question asks for: the best of each clause.
 
-    def fits(
-        self, clauses: Sequence[Sequence[str]], intents: Iterable[Intent], kinds: Container[str]
-    ) -> tuple[Fit, ...]:
-        """The best intent of each clause. Of equal ones that is the one which can use more of the `kinds` of values
-        that the question gives, needs none that it does not, and is the more general."""
-        candidates = tuple(intents)
-        if not candidates:
-            return ()
+        `kinds` are those whose values the question gives. What stands before a colon only introduces the list that
+        follows, where one does.
+        """
+        places = [self._place[intent.name] for intent in allowed if intent.name in self._place]
+        lacking = {place for place in places if _lacks(self._intents[place], kinds)}
+        found: list[tuple[bool, tuple[Fit, ...]]] = []
+        before: tuple[Fit, ...] = ()
+        for number, clause in enumerate(clauses(masked)):
+            before = self._best(clause, number, places, lacking, {fit.intent for fit in before}, kinds)
+            found.append((clause.introduces, before))
+        listed = any(fits and not introduces for introduces, fits in found)
         best: dict[str, Fit] = {}
-        for place, clause in enumerate(clauses):
-            ranked = (
-                (self.score(clause, i.name), -_lacks(i, kinds), _takes(i, kinds), len(i.params), i) for i in candidates
-            )
-            score, *_, chosen = max(ranked, key=lambda r: r[:4])
-            name = chosen.name
-            if score >= FLOOR and (name not in best or best[name].score < score):
-                best[name] = Fit(name, score, place)
+        for introduces, fits in found:
+            for fit in () if introduces and listed else fits:
+                if fit.intent not in best or best[fit.intent].score < fit.score:
+                    best[fit.intent] = fit
         return tuple(best.values())
 
+    def _best(
+        self,
+        clause: Clause,
+        number: int,
+        places: Sequence[int],
+        lacking: Container[int],
+        before: Container[str],
+        kinds: Container[str],
+    ) -> tuple[Fit, ...]:
+        """The intent that the clause asks for, with others that declare the same phrase; none below the floor."""
+        worth, whole = self._said(clause)
+        owned = not _OWN.isdisjoint(clause.stems)
+        pointed = not _BACK.isdisjoint(clause.stems)
+        scored: list[tuple[float, tuple[int, int], int]] = []
+        for place in places:
+            said = worth.get(place, 0.0)
+            if said < 0.5 * FLOOR and not owned:
+                continue
+            intent = self._intents[place]
+            score = said + sum(self._kinds.get(kind, {}).get(place, 0.0) for kind in clause.kinds)
+            if pointed and (intent.name in before or any(edge.source in before for edge in intent.edges)):
+                score += FOLLOWS
+            scored.append((score - UNBOUND * (place in lacking), self._use(place, kinds), place))
+        if not scored:
+            return ()
+        score, _, chosen = max(scored, key=lambda one: (round(one[0], 6), one[1], -one[2]))
+        if score < FLOOR:
+            return ()
+        phrase = whole.get(chosen)
+        asked = [chosen]
+        if phrase is not None and phrase.asks:
+            asked += [p for p, other in whole.items() if p != chosen and other.asks and other.stems == phrase.stems]
+        allowed = set(places)
+        return tuple(Fit(self._intents[p].name, worth.get(p, score), number) for p in asked if p in allowed)
 
-def _takes(intent: Intent, kinds: Container[str]) -> int:
-    return sum(param.kind in kinds for param in intent.params)
+    def _use(self, place: int, kinds: Container[str]) -> tuple[int, int]:
+        """How many of the kinds that the question gives an intent uses, then how general it is."""
+        params = self._intents[place].params
+        return sum(param.kind in kinds for param in params), len(params)
+
+    def _said(self, clause: Clause) -> tuple[dict[int, float], dict[int, _Phrase]]:
+        """What the words of a clause are worth to each intent that declares one of them, and the phrases that it holds
+        whole."""
+        words = clause.stems
+        worth: dict[int, float] = {}
+        for word in dict.fromkeys(words):
+            factor = WEAK if word in clause.weak else 1.0
+            for place, weight in self._words.get(word, ()):
+                worth[place] = worth.get(place, 0.0) + factor * weight
+        whole: dict[int, _Phrase] = {}
+        for start, word in enumerate(words):
+            for phrase in self._phrases.get(word, ()):
+                best = whole.get(phrase.intent)
+                if (best is None or phrase.worth > best.worth) and _within(phrase.stems, words, start):
+                    whole[phrase.intent] = phrase
+        for place, phrase in whole.items():
+            worth[place] = worth.get(place, 0.0) + phrase.worth
+        return worth, whole
 
 
-def _lacks(intent: Intent, kinds: Container[str]) -> int:
-    return sum(param.kind not in kinds for param in intent.required)
+def clauses(masked: str) -> tuple[Clause, ...]:
+    """The clauses of a masked question. One that holds but the word for a value, such as `for opportunity`, is none."""
+    found: list[Clause] = []
+    words: list[str] = []
+    weak: set[str] = set()
+    kinds: list[str] = []
+
+    def close(introduces: bool = False) -> None:
+        owned = bool(kinds) and not _OWN.isdisjoint(words)
+        if owned or not all(word in _STOP or word in weak for word in words):
+            found.append(Clause(tuple(words), frozenset(weak), tuple(dict.fromkeys(kinds)), introduces))
+        words.clear()
+        weak.clear()
+        kinds.clear()
+
+    tokens = _TOKEN.findall(masked.replace(" as well as ", " and "))
+    for at, token in enumerate(tokens):
+        if token[0] == "<":
+            kinds.append(token[1:-1])
+        elif token in _JOINS or token in ",;:?!.":
+            follows = tokens[at + 1] if at + 1 < len(tokens) else ""
+            if follows not in _LISTS or token in ";?!.":
+                close(introduces=token == ":")
+        elif "." not in token and "_" not in token and token not in _ARTICLES:
+            # a dotted name is somebody's identifier and no word
+            words.append(stem(token))
+            if token in _NOUNS and _precedes_value(tokens, at):
+                weak.add(words[-1])
+    close()
+    return tuple(found)
 
 
-def clauses(question: str, params: Params) -> tuple[tuple[str, ...], ...]:
-    """The question's clauses as stems, extracted values left out so that a name holding `and` splits nothing."""
-    text = list(question)
-    for found in params.values():
-        for start, end in found.spans:
-            introduced = _INTRODUCES.search(question, max(0, start - 60), start)
-            begin = introduced.start() if introduced else start
-            text[begin:end] = " " * (end - begin)
-    parts = (all_stems(part) for part in _SPLIT.split("".join(text)))
-    return tuple(part for part in parts if not _STOP.issuperset(part))
+def _precedes_value(tokens: Sequence[str], at: int) -> bool:
+    follows = at + 1
+    while follows < len(tokens) and follows < at + 3 and tokens[follows] in _BETWEEN:
+        follows += 1
+    return follows < len(tokens) and tokens[follows][0] == "<"
+
+
+def _lacks(intent: Intent, kinds: Container[str]) -> bool:
+    """Whether the question lacks a value that the intent needs; an edge may still bring it."""
+    if any(param.kind not in kinds for param in intent.required):
+        return True
+    return bool(intent.one_of) and not any(p.kind in kinds for p in intent.params if p.name in intent.one_of)
+
+
+def _kind_weights(intents: Sequence[Intent]) -> Mapping[str, Mapping[int, float]]:
+    takers: dict[str, list[int]] = {}
+    for place, intent in enumerate(intents):
+        for kind in {param.kind for param in intent.params}:
+            takers.setdefault(kind, []).append(place)
+    return {
+        kind: dict.fromkeys(places, KIND_WEIGHT * math.log(1 + len(intents) / len(places)))
+        for kind, places in takers.items()
+    }
+
+
+def _weights(intent: Intent) -> dict[str, float]:
+    weights: dict[str, float] = {}
+
+    def weigh(words: Iterable[str], weight: float) -> None:
+        for word in words:
+            if word not in _STOP:
+                weights[word] = max(weight, weights.get(word, 0.0))
+
+    for phrase in intent.phrases:
+        weigh(stems(phrase), PHRASE_WEIGHT)
+    for entry in intent.words:
+        parts = stems(entry)
+        weigh(parts, WORD_WEIGHT if len(parts) == 1 else PART_WEIGHT)
+    weigh(stems(_short(intent)), NAME_WEIGHT)
+    return weights
+
+
+def _phrases(intent: Intent) -> dict[tuple[str, ...], bool]:
+    """Runs of words that an intent declares, with whether they are phrases; its name is one, even of one word."""
+    runs: dict[tuple[str, ...], bool] = {phrase: False for phrase in map(stems, intent.words) if len(phrase) > 1}
+    runs[stems(_short(intent))] = False
+    runs |= {phrase: True for phrase in map(stems, intent.phrases) if len(phrase) > 1}
+    return runs
 
 
 def _short(intent: Intent) -> str:
     return intent.name.rpartition(".")[2].replace("_", " ")
 
 
-def _weights(intent: Intent) -> dict[str, float]:
-    weights: dict[str, float] = {}
-    for source, weight in ((intent.phrases, PHRASE_WEIGHT), (intent.words, WORD_WEIGHT)):
-        for text in source:
-            for word in stems(text):
-                weights[word] = max(weight, weights.get(word, 0.0))
-    for word in stems(_short(intent)):
-        weights[word] = max(NAME_WEIGHT, weights.get(word, 0.0))
-    return weights
-
-
 def _worth(phrase: Sequence[str]) -> float:
     return sum(STOP_BONUS if word in _STOP else WORD_BONUS for word in phrase)
 
 
-def _within(phrase: Sequence[str], clause: Sequence[str]) -> bool:
-    """Whether the phrase's words stand in the clause in this order, others between them allowed."""
-    rest = iter(clause)
-    return all(word in rest for word in phrase)
+def _within(phrase: Sequence[str], words: Sequence[str], start: int) -> bool:
+    """Whether the phrase's words stand in order from `start` on, others between them allowed."""
+    at = start
+    for word in phrase:
+        while at < len(words) and words[at] != word:
+            at += 1
+        if at == len(words):
+            return False
+        at += 1
+    return True

@@ -4,16 +4,24 @@ Conservative: a question that one intent answers takes the single path, untouche
 defaulted that the asker did not say.
 """
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from consumer.planner.classify import Fit, Vocabulary, clauses
+from consumer.planner.classify import Fit, Vocabulary
 from consumer.planner.extract import Params, Status
 from consumer.planner.plan import Bound, Need, bind_with_edges
+from consumer.planner.propose import masked
 from registry import Registry
 from schemas.answer import Route
 
+_OF_DOCUMENTS = re.compile(
+    r"\b(?:documents?|statement of work|sow|pws|proposals?|templates?|attachments?|appendix|paragraphs?|sections?"
+    r"|volumes?|deliverables?|says? about|described?|describes|summari[sz]e)\b",
+    re.IGNORECASE,
+)
+"""Words that ask for what is written somewhere; beside a value of an intent they say nothing."""
 STRONG = 3.0
 """A score that only an intent's own words reach: below it a document may know better."""
 
@@ -36,23 +44,45 @@ def route(
         return _named(named, params, registry, scopes)
     allowed = [i for i in registry.intents if registry.plane(i.plane).scope in scopes]
     kinds = {kind for kind, found in params.items() if found.usable}
-    fits = vocabulary.fits(clauses(question, params), allowed, kinds)
+    spans = {kind: found.spans for kind, found in params.items() if kind in registry.kinds}
+    fits = vocabulary.fits(masked(question, spans), allowed, kinds)
     wanted = _ordered([f.intent for f in fits], registry)
     invalid = tuple(
         Need(kind, found.note or f"give the {kind}") for kind, found in params.items() if found.status is Status.INVALID
     )
     if invalid:
         return Decision(Route.CLARIFY, "a value that the question gives is invalid", wanted, invalid)
-    if not wanted and not any(letter.isalnum() for letter in question):
-        return Decision(Route.CLARIFY, "the question holds no word")
     if not wanted:
-        return Decision(Route.RAG, "no intent's words are in the question")
+        return _unasked(question, params, registry)
+    if not kinds & registry.kinds and _OF_DOCUMENTS.search(question):
+        return Decision(Route.RAG, "the question speaks of documents and gives no value to ask an intent with", wanted)
+    return _asked(wanted, fits, params, registry, scopes)
+
+
+def _unasked(question: str, params: Params, registry: Registry) -> Decision:
+    """For a question that no intent's words are in: documents, unless it gives what nothing takes, or nothing."""
+    if not any(letter.isalnum() for letter in question):
+        return Decision(Route.CLARIFY, "the question holds no word")
+    unused = tuple(
+        Need(kind, found.note)
+        for kind, found in params.items()
+        if found.usable and found.note and kind not in registry.kinds
+    )
+    if unused:
+        return Decision(Route.CLARIFY, "no intent takes the value that the question gives", (), unused)
+    return Decision(Route.RAG, "no intent's words are in the question")
+
+
+def _asked(
+    wanted: tuple[str, ...], fits: Sequence[Fit], params: Params, registry: Registry, scopes: frozenset[str]
+) -> Decision:
+    """For a question that asks for intents: one or several of them, if their values are there."""
     bound = [n for n in wanted if isinstance(bind_with_edges(registry.by_name[n], params, registry, scopes), Bound)]
     wrong = _wrong_values(wanted, params, registry, scopes)
     if not bound or wrong:
         needs = wrong or _needs(wanted, params, registry, scopes)
         if not wrong and _is_vague(fits, params):
-            return Decision(Route.RAG, "no value to ask an intent with, and only weak signs of one", wanted, needs)
+            return Decision(Route.RAG, "no value to ask an intent with, and only weak signs of one", wanted)
         return Decision(Route.CLARIFY, "a value is missing, ambiguous or invalid", wanted, needs)
     if len(wanted) == 1:
         return Decision(Route.INTENT, f"exactly one intent is asked for and bound: {wanted[0]}", wanted)

@@ -7,7 +7,7 @@ noun = ["partner"]
 definition = """
 The id is that of an opportunity, for all of its requirements, or that of one requirement, for that one alone. Covered skills are those that a requirement names and the partner lists among its capabilities, letter case aside. It is a list of words that agree, not a judgement of the partner.
 """
-words = ["partners", "cover", "covers", "coverage", "fill", "fills", "gaps", "team", "teaming"]
+words = ["partners", "cover", "covers", "coverage", "fill", "fills", "team", "teaming"]
 phrases = [
   "partners who fill the gaps",
   "which partners cover the requirements",

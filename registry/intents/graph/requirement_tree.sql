@@ -12,6 +12,8 @@ phrases = [
   "break the opportunity down",
   "top level requirements and everything under them",
   "requirement tree",
+  "what sits under requirement",
+  "level by level",
   "hierarchy of requirements",
   "decompose the requirement",
 ]

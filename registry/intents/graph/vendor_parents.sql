@@ -13,6 +13,8 @@ phrases = [
   "parent of the vendor",
   "subsidiaries of",
   "sister firms of the vendor",
+  "parent company",
+  "sister companies",
   "corporate family of UEI",
 ]
 row_cap = 50

@@ -14,6 +14,7 @@ phrases = [
   "how competitive are awards",
   "number of bids",
   "extent of competition",
+  "to what extent",
   "how much is competed",
   "awards with a single offer",
   "how much is sole source",

@@ -8,7 +8,7 @@ definition = """
 The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts on the day it was obligated, amounts taken back included; an award known by its summary alone counts with its total on the day of its latest action, so a window holds what had an action in it.
 A vendor is a UEI, and a name where a record has no UEI. Vendors whose actions in the window net to zero or less have no share; a share is of what the others hold together.
 """
-words = ["competitor", "competitors", "competes", "compete", "competing", "competition", "rivals", "share", "vendors", "leaders", "top"]
+words = ["competitor", "competitors", "competes", "compete", "competing", "competition", "rivals", "share", "vendors", "leaders", "top", "win"]
 phrases = [
   "who competes for",
   "who are our biggest competitors",
@@ -20,6 +20,9 @@ phrases = [
   "who holds the market",
   "who wins the work",
   "did a vendor win there",
+  "who do we compete with",
+  "who wins the most",
+  "take the largest share",
 ]
 row_cap = 20
 order_by = ["obligated", "desc"]

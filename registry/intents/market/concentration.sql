@@ -8,14 +8,14 @@ definition = """
 The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts on the day it was obligated, amounts taken back included; an award known by its summary alone counts with its total on the day of its latest action, so a window holds what had an action in it.
 The HHI is the sum of the squared shares in points, from near 0 to 10,000. Above 1,800 counts as highly concentrated, from 1,000 as moderately concentrated (Merger Guidelines of 2023). Vendors whose actions net to zero or less have no share.
 """
-words = ["concentrated", "concentration", "hhi", "open", "newcomers", "dominated", "few", "fragmented", "monopoly"]
+words = ["concentrated", "concentration", "hhi", "open", "dominated", "handful", "few", "fragmented", "monopoly"]
 phrases = [
   "is the market concentrated",
   "concentrated in a few vendors or open",
   "how concentrated is",
   "HHI of the market",
   "top three share",
-  "is it open to newcomers",
+  "open to newcomers",
   "how much do the largest hold",
 ]
 row_cap = 1

@@ -108,6 +108,7 @@ FROM market.known_award a
 WHERE a.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
   AND (:agency::text IS NULL OR a.agency_key = upper(:agency) OR a.subagency_key = upper(:agency))
   AND (:naics::text IS NULL OR a.naics = :naics)
+  AND a.last_end >= :as_of::date
   AND coalesce(a.current_end, a.potential_end) >= :as_of::date
   AND NOT a.closed
 ORDER BY a.obligated DESC NULLS LAST, a.award_key

@@ -128,7 +128,7 @@ column = "naics"
 ---*/
 WITH due AS (
     SELECT a.award_key, a.piid, a.vendor, a.uei, coalesce(a.subagency, a.agency) AS agency, a.kind, a.obligated,
-           a.current_end, a.potential_end, a.set_aside, greatest(a.current_end, a.potential_end) AS last_end,
+           a.current_end, a.potential_end, a.set_aside, a.last_end,
            CASE WHEN a.current_end >= :as_of::date
                  AND a.current_end <= (:as_of::date + make_interval(0, :window_months))::date
                 THEN a.current_end ELSE a.potential_end END AS ends_on
@@ -137,7 +137,7 @@ WITH due AS (
       AND (:agency::text IS NULL OR a.agency_key = upper(:agency) OR a.subagency_key = upper(:agency))
       AND (:naics::text IS NULL OR a.naics = :naics)
       AND NOT a.closed
-      AND (a.current_end >= :as_of::date OR a.potential_end >= :as_of::date)
+      AND a.last_end >= :as_of::date
 )
 SELECT piid AS award, vendor, uei, agency, kind, ends_on,
        CASE WHEN last_end > ends_on THEN 'option' ELSE 'final' END AS ends,

@@ -13,6 +13,7 @@ phrases = [
   "list sole source awards",
   "awards made without competition",
   "what was not competed",
+  "without competition",
   "noncompetitive awards",
 ]
 row_cap = 50

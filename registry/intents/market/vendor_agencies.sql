@@ -7,10 +7,11 @@ noun = ["agency"]
 definition = """
 Contracts and orders of one UEI in the window, as in the vendor's profile. An agency is the office that awards (USAspending's subtier). Agencies where the actions net to zero or less are left out, and a share is of what the others obligated together.
 """
-words = ["agencies", "agency", "customers", "sells", "vendor", "uei", "buyers", "where"]
+words = ["agencies", "agency", "customers", "sells", "vendor", "uei", "bought"]
 phrases = [
   "which agencies does the vendor sell to",
   "who buys from the vendor",
+  "which agencies buy from it",
   "customers of the vendor",
   "where does the vendor win",
   "agencies of the vendor with UEI",

@@ -7,7 +7,7 @@ noun = ["vendor"]
 definition = """
 Contracts and orders of one UEI; vehicles are not spending, their orders are. Money counts on the day it was obligated, amounts taken back included; an award known by its summary alone counts with its total on the day of its latest action. Agencies and codes stand in the order of their obligations, the largest five.
 """
-words = ["vendor", "profile", "history", "won", "uei", "firm", "company", "who is"]
+words = ["vendor", "profile", "history", "won", "uei", "who is"]
 phrases = [
   "vendor profile",
   "profile of the vendor",
@@ -15,6 +15,9 @@ phrases = [
   "what did they win and from whom",
   "history of the vendor",
   "tell me about the vendor",
+  "history of the firm",
+  "what did the company win",
+  "what else do they hold",
 ]
 row_cap = 1
 
