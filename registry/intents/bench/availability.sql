@@ -7,7 +7,7 @@ noun = ["window"]
 definition = """
 Counts come from the tenant's roster on the day of the snapshot. holders have exactly this clearance, holders_or_above
 this one or a higher one on the ladder NONE, PUBLIC_TRUST, CONFIDENTIAL, SECRET, TS, TS_SCI; DOE access stands beside
-it. A window maps up to 3, 6 or 12 months after the snapshot, a longer one to any time. A count is withheld whatever
+it. A window maps up to 3, 6 or 12 months after the snapshot, a longer one to no limit at all. A count is withheld whatever
 the reason: nobody, fewer than the threshold, or because other counts would give it away.
 Each window counts from the snapshot and holds the shorter ones.
 """
@@ -90,7 +90,7 @@ WITH asked AS (
            coalesce(:labor_category::text, '') AS labor_category
     FROM unnest(ARRAY[3, 6, 12, 0]) WITH ORDINALITY AS slot (within_months, place)
 )
-SELECT CASE asked.within_months WHEN 0 THEN 'any time' ELSE concat('within ', asked.within_months, ' months') END AS availability,
+SELECT CASE asked.within_months WHEN 0 THEN 'regardless of date' ELSE concat('within ', asked.within_months, ' months') END AS availability,
        asked.clearance,
        CASE asked.labor_category WHEN '' THEN 'any' ELSE asked.labor_category END AS labor_category,
        cell.holders,

@@ -7,10 +7,10 @@ noun = ["clearance level"]
 definition = """
 Counts come from the tenant's roster on the day of the snapshot. holders have exactly this clearance, holders_or_above
 this one or a higher one on the ladder NONE, PUBLIC_TRUST, CONFIDENTIAL, SECRET, TS, TS_SCI; DOE access stands beside
-it. A window maps up to 3, 6 or 12 months after the snapshot, a longer one to any time. A count is withheld whatever
+it. A window maps up to 3, 6 or 12 months after the snapshot, a longer one to no limit at all. A count is withheld whatever
 the reason: nobody, fewer than the threshold, or because other counts would give it away.
 """
-words = ["clearance", "clearances", "levels", "breakdown", "distribution", "bench", "staff", "people", "mix"]
+words = ["clearance", "clearances", "clearance levels", "breakdown", "distribution", "bench", "staff", "people", "mix"]
 phrases = [
   "break the bench down by clearance",
   "what clearances do our people hold",
@@ -23,6 +23,7 @@ row_cap = 8
 [[params]]
 name = "window_months"
 kind = "window_months"
+role = "ahead"
 required = false
 
 [[params]]
@@ -93,7 +94,7 @@ WITH asked AS (
 )
 SELECT asked.clearance,
        CASE asked.labor_category WHEN '' THEN 'any' ELSE asked.labor_category END AS labor_category,
-       CASE asked.within_months WHEN 0 THEN 'any time' ELSE concat('within ', asked.within_months, ' months') END AS availability,
+       CASE asked.within_months WHEN 0 THEN 'regardless of date' ELSE concat('within ', asked.within_months, ' months') END AS availability,
        cell.holders,
        cell.or_above AS holders_or_above,
        everyone.snapshot

@@ -37,6 +37,7 @@ kind = "naics"
 [[params]]
 name = "window_months"
 kind = "window_months"
+role = "ahead"
 default = 18
 minimum = 1
 maximum = 120

@@ -7,14 +7,14 @@ noun = ["clearance level"]
 definition = """
 Counts come from the tenant's roster on the day of the snapshot. holders have exactly this clearance, holders_or_above
 this one or a higher one on the ladder NONE, PUBLIC_TRUST, CONFIDENTIAL, SECRET, TS, TS_SCI; DOE access stands beside
-it. A window maps up to 3, 6 or 12 months after the snapshot, a longer one to any time. A count is withheld whatever
+it. A window maps up to 3, 6 or 12 months after the snapshot, a longer one to no limit at all. A count is withheld whatever
 the reason: nobody, fewer than the threshold, or because other counts would give it away.
 With compartments it counts people who hold at least those asked; who holds SI-G holds SI, listed or not, and TS means
 TS_SCI.
 No polygraph is recorded, so a count by polygraph is always withheld. Without a clearance there is a row for every
 level from SECRET up. wider_group is the smallest published group that holds this one and more people.
 """
-words = ["cleared", "clearance", "clearances", "holders", "holder", "hold", "headcount", "people", "bench", "staff",
+words = ["cleared", "clearance", "clearances", "holders", "holder", "headcount", "anyone", "people", "bench", "staff",
          "read in", "poly", "polygraph", "indoctrinated"]
 phrases = [
   "how many ts sci people do we have",
@@ -41,6 +41,7 @@ required = false
 [[params]]
 name = "window_months"
 kind = "window_months"
+role = "ahead"
 required = false
 
 [[params]]
@@ -144,7 +145,7 @@ WITH asked AS (
 SELECT asked.clearance,
        CASE asked.compartments WHEN '' THEN 'any' ELSE asked.compartments END AS compartments,
        CASE asked.labor_category WHEN '' THEN 'any' ELSE asked.labor_category END AS labor_category,
-       CASE asked.within_months WHEN 0 THEN 'any time' ELSE concat('within ', asked.within_months, ' months') END AS availability,
+       CASE asked.within_months WHEN 0 THEN 'regardless of date' ELSE concat('within ', asked.within_months, ' months') END AS availability,
        CASE WHEN :polygraph::text IS NULL THEN cell.holders END AS holders,
        CASE WHEN :polygraph::text IS NULL THEN cell.or_above END AS holders_or_above,
        coalesce(cell.wider_group, 'everyone') AS wider_group,

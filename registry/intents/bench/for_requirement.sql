@@ -7,7 +7,7 @@ noun = ["requirement"]
 definition = """
 Counts come from the tenant's roster on the day of the snapshot. holders have exactly this clearance, holders_or_above
 this one or a higher one on the ladder NONE, PUBLIC_TRUST, CONFIDENTIAL, SECRET, TS, TS_SCI; DOE access stands beside
-it. A window maps up to 3, 6 or 12 months after the snapshot, a longer one to any time. A count is withheld whatever
+it. A window maps up to 3, 6 or 12 months after the snapshot, a longer one to no limit at all. A count is withheld whatever
 the reason: nobody, fewer than the threshold, or because other counts would give it away.
 The clearance is the one that the requirement names; people with a higher one on the ladder count too. A requirement
 that names none counts everyone. No one is matched to a requirement: this compares two numbers and no people.
@@ -30,6 +30,7 @@ role = "requirement"
 [[params]]
 name = "window_months"
 kind = "window_months"
+role = "ahead"
 required = false
 
 [[columns]]
@@ -111,7 +112,7 @@ SELECT asked.title AS requirement,
        asked.clearance,
        asked.headcount,
        cell.or_above AS holders_or_above,
-       CASE asked.within_months WHEN 0 THEN 'any time' ELSE concat('within ', asked.within_months, ' months') END AS availability,
+       CASE asked.within_months WHEN 0 THEN 'regardless of date' ELSE concat('within ', asked.within_months, ' months') END AS availability,
        coalesce(cell.wider_group, 'everyone') AS wider_group,
        CASE WHEN cell.wider_group IS NULL THEN everyone.holders ELSE cell.wider_count END AS wider_count,
        everyone.snapshot
