@@ -82,7 +82,9 @@ async def publish_tenant(
 async def _census(connection: asyncpg.Connection, tenant_id: UUID, lattice: Lattice, as_of: date) -> Counter[Atom]:
     counts: Counter[Atom] = Counter()
     for row in await connection.fetch(ROSTER, tenant_id, timeout=STATEMENT_SECONDS):
-        person = Person(row["clearance"], frozenset(row["compartments"]), row["available_from"], row["labor_category"])
+        person = Person(
+            row["clearance"], frozenset(row["compartments"]), row["available_from"], row["labor_category"] or ""
+        )
         counts[atom_of(person, as_of, lattice.vocabulary)] += row["people"]
     return counts
 

@@ -1,9 +1,14 @@
 """Rosters, snapshots and the bench intents on a real PostgreSQL, as the roles of production."""
 
+import json
+import os
 import random
+import subprocess
+import sys
 import uuid
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -11,7 +16,8 @@ import pytest
 
 from consumer.bench.lattice import CATEGORIES, Lattice, Vocabulary, lattice
 from consumer.bench.publish import Rule
-from consumer.bench.snapshot import due, publish_tenant, tenants
+from consumer.bench.snapshot import due, publish_tenant, remove_people, tenants
+from consumer.store.load import Counts, load
 from tests.databases import Database
 
 pytestmark = pytest.mark.integration
@@ -105,3 +111,85 @@ async def test_a_tenant_without_a_roster_is_told_how_to_load_one(database: Datab
             await publish_tenant(admin, uuid.uuid4(), LATTICE, RULE, AS_OF)
     finally:
         await admin.close()
+
+
+ROSTER = """\
+notes,skills,person_ref,clearance,available_from,labor_category,compartments
+x,"zero trust;itil",A1,Top Secret,12/31/2026,Cyber Analyst,
+x,,A2,ts/sci,2027-11-01,,si; tk
+x,,A3,PUBLIC_TRUST,2027-01-01,Cook,
+"""
+REJECTED = [
+    ("x,,B1,SECRET,2027-01-01,Cook,SI", "compartments need the clearance TS_SCI; this row has SECRET"),
+    ("x,,B2,Wizard,2027-01-01,Cook,", "clearance: Wizard is no clearance"),
+    ("x,,,SECRET,2027-01-01,Cook,", "person_ref is empty"),
+    ("x,,B4,,2027-01-01,Cook,", "clearance is empty"),
+    ("x,,B5,SECRET,2027-13-01,Cook,", "2027-13-01 is no date"),
+    ("x,,B6,SECRET,,Cook,", "available_from is empty"),
+    ("x,,B7,TS_SCI,2027-01-01,Cook,S I?", "is no compartment"),
+]
+
+
+async def test_a_messy_roster_loads_and_says_why_rows_are_rejected(database: Database, tmp_path: Path) -> None:
+    tenant, path = uuid.uuid4(), tmp_path / "roster.csv"
+    path.write_text(ROSTER + "\n".join(row for row, _ in REJECTED) + "\n", encoding="utf-8-sig")
+    assert (await load("bench", [path], database.admin_url, tenant)).total == Counts(loaded=3, rejected=len(REJECTED))
+    reasons = (tmp_path / "roster.csv.rejected.csv").read_text().splitlines()[1:]
+    for (row, reason), line in zip(REJECTED, reasons, strict=True):
+        assert reason in line, row
+    assert (await load("bench", [path], database.admin_url, tenant)).total == Counts(unchanged=3, rejected=7)
+    admin = await asyncpg.connect(database.admin_url)
+    try:
+        rows = await admin.fetch("SELECT * FROM bench.person ORDER BY person_ref")
+        assert [(r["person_ref"], r["clearance"], r["compartments"]) for r in rows] == [
+            ("A1", "TS", []),
+            ("A2", "TS_SCI", ["SI", "TK"]),
+            ("A3", "PUBLIC_TRUST", []),
+        ]
+        assert (rows[0]["available_from"], rows[0]["skills"]) == (date(2026, 12, 31), ["zero trust", "itil"])
+        assert await remove_people(admin, tenant, ["A1", "Z9"]) == 1
+        assert await remove_people(admin, uuid.uuid4(), ["A2"]) == 0, "another tenant's roster is out of reach"
+    finally:
+        await admin.close()
+
+
+async def test_loading_a_roster_publishes_today_s_snapshot(database: Database, shared: Path, tmp_path: Path) -> None:
+    tenant, path = uuid.uuid4(), tmp_path / "bench.csv"
+    path.write_bytes((shared / "data/bench.csv").read_bytes())
+    assert (await load("bench", [path], database.admin_url, tenant)).total == Counts(loaded=600)
+    admin = await asyncpg.connect(database.admin_url)
+    try:
+        cells = await admin.fetch("SELECT * FROM bench.cell WHERE tenant_id = $1", tenant)
+    finally:
+        await admin.close()
+    assert {cell["snapshot"] for cell in cells} == {datetime.now(UTC).date()}
+    counts = [n for cell in cells for n in (cell["holders"], cell["or_above"], cell["wider_count"]) if n is not None]
+    assert min(counts) >= 11
+    assert max(counts) == 600
+
+
+def test_the_command_publishes_every_tenant_and_needs_to_be_told_whose(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_text(ROSTER)
+    tenant = str(uuid.uuid4())
+    assert planner(database, "load", "bench", str(path), "--tenant", tenant).returncode == 0
+    done = planner(database, "bench", "publish", "--all", "--json")
+    assert done.returncode == 0
+    assert [p["tenant_id"] for p in json.loads(done.stdout)["published"]] == [tenant]
+    for arguments, code, words in (
+        (["bench", "publish"], 2, "--tenant UUID or --all"),
+        (["bench", "publish", "--tenant", str(uuid.uuid4())], 1, "planner load bench"),
+    ):
+        failed = planner(database, *arguments)
+        assert (failed.returncode, words in failed.stderr) == (code, True), failed.stderr
+
+
+def planner(database: Database, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "consumer", *arguments],
+        env={**os.environ, "PLANNER_ADMIN_DATABASE_URL": database.admin_url},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
