@@ -49,6 +49,7 @@ CREATE TABLE market.award (
     summary_date    date,
     explained       numeric(24, 2) NOT NULL DEFAULT 0,
     latest_date     date GENERATED ALWAYS AS (greatest(summary_date, last_action)) STORED,
+    last_end        date GENERATED ALWAYS AS (greatest(current_end, potential_end)) STORED,
     competed        boolean GENERATED ALWAYS AS (CASE
         WHEN extent_competed IN ('Not competed', 'Not available for competition', 'Not competed under simplified acquisition',
                                  'Noncompetitive delivery order') THEN false
@@ -176,6 +177,8 @@ COMMENT ON COLUMN market.opportunity.due_date IS 'The day responses are due, as 
 -- under row level security; && and @> would not.
 CREATE INDEX award_by_agency    ON market.award (tenant_id, agency_key, naics, summary_date);
 CREATE INDEX award_by_subagency ON market.award (tenant_id, subagency_key, naics, summary_date);
+CREATE INDEX award_by_agency_end    ON market.award (tenant_id, agency_key, naics, last_end);
+CREATE INDEX award_by_subagency_end ON market.award (tenant_id, subagency_key, naics, last_end);
 CREATE INDEX award_by_naics     ON market.award (tenant_id, naics, summary_date);
 CREATE INDEX award_by_vendor    ON market.award (tenant_id, uei, latest_date);
 CREATE INDEX award_by_parent    ON market.award (tenant_id, parent_uei) WHERE parent_uei IS NOT NULL;
@@ -205,7 +208,7 @@ SELECT a.tenant_id, a.award_key, a.piid, a.parent_piid, a.kind, a.award_type,
        a.agency, a.subagency, a.office, a.agency_key, a.subagency_key,
        a.vendor, a.uei, a.vendor_key, a.parent_uei, a.parent_vendor, a.naics, a.psc, a.pricing,
        a.set_aside, a.extent_competed, a.competed, a.offers, a.business_size, a.state, a.solicitation, a.solicitation_key, a.description,
-       a.obligated, a.potential_value, a.base_date, a.latest_date, a.start_date, a.current_end, a.potential_end, a.closed,
+       a.obligated, a.potential_value, a.base_date, a.latest_date, a.start_date, a.current_end, a.potential_end, a.last_end, a.closed,
        a.last_action, a.summary_date, a.explained
 FROM market.award a
 WHERE a.tenant_id <> '00000000-0000-0000-0000-000000000000'
