@@ -90,8 +90,8 @@ def _row(evidence: Evidence, row: Row) -> str:
         (c, cell) for c, cell in zip(evidence.columns, row, strict=True) if cell is not None and c.name != "snapshot"
     ]
     about = {c.name for c in evidence.columns if c.key} or {_first_name(evidence.columns)}
-    subject = ", ".join(_value(column, cell) for column, cell in cells if column.name in about)
-    values = "; ".join(f"{_label(column)} {_value(column, cell)}" for column, cell in cells if column.name not in about)
+    subject = ", ".join(shown(column, cell) for column, cell in cells if column.name in about)
+    values = "; ".join(f"{_label(column)} {shown(column, cell)}" for column, cell in cells if column.name not in about)
     return f"{subject}: {values}." if subject and values else f"{subject or values}."
 
 
@@ -106,7 +106,7 @@ def _label(column: Column) -> str:
     return label if any(word.isupper() and len(word) > 1 for word in label.split()) else label.lower()
 
 
-def _value(column: Column, cell: Cell) -> str:
+def shown(column: Column, cell: Cell) -> str:
     """A cell for people, by its column's type."""
     if cell is SUPPRESSED:
         return WITHHELD_PHRASE
