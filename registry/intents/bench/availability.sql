@@ -92,7 +92,7 @@ WITH asked AS (
 )
 SELECT CASE asked.within_months WHEN 0 THEN 'regardless of date' ELSE concat('within ', asked.within_months, ' months') END AS availability,
        asked.clearance,
-       CASE asked.labor_category WHEN '' THEN 'any' ELSE asked.labor_category END AS labor_category,
+       nullif(asked.labor_category, '') AS labor_category,
        cell.holders,
        cell.or_above AS holders_or_above,
        everyone.snapshot

@@ -93,8 +93,8 @@ WITH asked AS (
          WITH ORDINALITY AS level (clearance, place)
 )
 SELECT asked.clearance,
-       CASE asked.labor_category WHEN '' THEN 'any' ELSE asked.labor_category END AS labor_category,
-       CASE asked.within_months WHEN 0 THEN 'regardless of date' ELSE concat('within ', asked.within_months, ' months') END AS availability,
+       nullif(asked.labor_category, '') AS labor_category,
+       CASE WHEN :window_months::int IS NULL THEN NULL WHEN asked.within_months = 0 THEN 'regardless of date' ELSE concat('within ', asked.within_months, ' months') END AS availability,
        cell.holders,
        cell.or_above AS holders_or_above,
        everyone.snapshot

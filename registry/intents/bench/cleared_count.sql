@@ -143,9 +143,9 @@ WITH asked AS (
                ELSE level.clearance = :clearance::text END
 )
 SELECT asked.clearance,
-       CASE asked.compartments WHEN '' THEN 'any' ELSE asked.compartments END AS compartments,
-       CASE asked.labor_category WHEN '' THEN 'any' ELSE asked.labor_category END AS labor_category,
-       CASE asked.within_months WHEN 0 THEN 'regardless of date' ELSE concat('within ', asked.within_months, ' months') END AS availability,
+       nullif(asked.compartments, '') AS compartments,
+       nullif(asked.labor_category, '') AS labor_category,
+       CASE WHEN :window_months::int IS NULL THEN NULL WHEN asked.within_months = 0 THEN 'regardless of date' ELSE concat('within ', asked.within_months, ' months') END AS availability,
        CASE WHEN :polygraph::text IS NULL THEN cell.holders END AS holders,
        CASE WHEN :polygraph::text IS NULL THEN cell.or_above END AS holders_or_above,
        coalesce(cell.wider_group, 'everyone') AS wider_group,

@@ -112,7 +112,7 @@ SELECT asked.title AS requirement,
        asked.clearance,
        asked.headcount,
        cell.or_above AS holders_or_above,
-       CASE asked.within_months WHEN 0 THEN 'regardless of date' ELSE concat('within ', asked.within_months, ' months') END AS availability,
+       CASE WHEN :window_months::int IS NULL THEN NULL WHEN asked.within_months = 0 THEN 'regardless of date' ELSE concat('within ', asked.within_months, ' months') END AS availability,
        coalesce(cell.wider_group, 'everyone') AS wider_group,
        CASE WHEN cell.wider_group IS NULL THEN everyone.holders ELSE cell.wider_count END AS wider_count,
        everyone.snapshot
