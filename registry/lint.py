@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
 
 # The parser warns about what it can't model; here that is refused, with words of our own.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
@@ -45,17 +46,27 @@ FORBIDDEN = (
     exp.Transaction, exp.Commit, exp.Rollback, exp.Drop, exp.Alter, exp.Describe, exp.Pragma, exp.Use, exp.Kill,
     exp.Copy, exp.Analyze, exp.TruncateTable, exp.Merge, exp.Grant, exp.Parameter, exp.SessionParameter, exp.National,
     exp.RawString, exp.HexString, exp.BitString, exp.ByteString, exp.UnicodeString, exp.JSONExtract, exp.XMLTable,
-    exp.TableSample, exp.Operator,
+    exp.TableSample, exp.Operator, exp.Dot,
 )
 # fmt: on
+MAX_CHARACTERS = 20_000
+OPERATORS = frozenset("+ - * / % || && @> <@ = <> != < <= > >= :: : =>".split())
 SYSTEM_COLUMNS = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", "oid"})
-_ODD = re.compile(r"""[Uu]&['"]|\$[A-Za-z_]*\$|\x00|\bE'""")
+WHO = frozenset({"user", "current_user", "session_user", "current_role", "system_user"})
+"""Functions that are written without parentheses, like a column."""
+ATTRIBUTE_CALLS = re.compile("pg_|record|json|to_json|row_|hash_|xml|lo_|array_|quote_|num_|format$|concat$")
+"""`a.row_to_json` calls row_to_json(a) where the table has no such column (PostgreSQL, 4.2.4 and 38.5.3)."""
+PUBLIC = "00000000-0000-0000-0000-000000000000"
+"""The tenant of public rows, the one other that a statement may name."""
+_ODD = re.compile(r"""[Uu]&['"]|\$[A-Za-z_]*\$|\x00|\bE'|%\s*\(|/\*(?:(?!\*/).)*/\*""", re.DOTALL)
 
 
 def lint(sql: str, schemas: Sequence[str]) -> list[str]:
     """What is wrong with the statement, in words; empty when it may run. `schemas` are those its plane may read."""
+    if len(sql) > MAX_CHARACTERS:
+        return [f"a statement has at most {MAX_CHARACTERS} characters"]
     if _ODD.search(sql):
-        return ["escaped, dollar quoted or unicode spelled text is refused; write it plainly"]
+        return ["escaped, dollar quoted or unicode spelled text and nested comments are refused; write it plainly"]
     try:
         trees = [tree for tree in sqlglot.parse(sql, read="postgres") if tree is not None]
     except (SqlglotError, RecursionError) as error:
@@ -66,12 +77,15 @@ def lint(sql: str, schemas: Sequence[str]) -> list[str]:
     if not isinstance(tree, exp.Select | exp.SetOperation):
         return [f"only SELECT is allowed, not {tree.key.upper()}"]
     names = _cte_names(tree)
+    tokens = sqlglot.tokenize(sql, read="postgres")
     return [
-        *_call_faults(sql, names),
+        *_call_faults(tokens),
+        *_token_faults(tokens),
+        *_bound_faults(tree),
         *_node_faults(tree),
         *_row_faults(tree),
         *_table_faults(tree, names, schemas),
-        *_tenant_faults(tree, names),
+        *_tenant_faults(tree),
     ]
 
 
@@ -79,16 +93,44 @@ def _cte_names(tree: exp.Expr) -> frozenset[str]:
     return frozenset(cte.alias.lower() for cte in tree.find_all(exp.CTE))
 
 
-def _call_faults(sql: str, names: frozenset[str]) -> Iterator[str]:
+def _call_faults(tokens: Sequence[Token]) -> Iterator[str]:
     """Calls are judged by the words as written: the parser renames functions, and what runs is what is written."""
-    tokens = sqlglot.tokenize(sql, read="postgres")
     for before, token, after in zip([None, *tokens], tokens, tokens[1:], strict=False):
         word = token.text.lower()
-        if after.text != "(" or not re.match(r"[a-z_]", word) or word in FUNCTIONS or word in BEFORE_PARENTHESIS:
+        if after.text != "(" or not re.match(r"[a-z_]", word):
             continue
-        if word in names or (before is not None and before.text.lower() == "as"):
-            continue  # the column list of a WITH name or an alias
-        yield f"the function {word} is not on the allow list"
+        if before is not None and before.text == ".":
+            yield f"the function {word} must not name a schema"
+        elif before is not None and before.text.lower() == "as":
+            continue  # the column list of an alias
+        elif word not in FUNCTIONS and word not in BEFORE_PARENTHESIS:
+            yield f"the function {word} is not on the allow list"
+
+
+def _token_faults(tokens: Sequence[Token]) -> Iterator[str]:
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+            continue
+        if token.text == ";":
+            yield "a statement does not end with a semicolon: the row cap is added to it"
+        elif re.fullmatch(r"[-+*/<>=~!@#%^&|?:`]+", token.text) and token.text not in OPERATORS:
+            yield f"the operator {token.text} is not on the allow list"
+        elif token.text.lower() in WHO and (before is None or before.text != "."):
+            yield f"{token.text.lower()} is not allowed: who asks is a parameter"
+
+
+def _bound_faults(tree: exp.Expr) -> Iterator[str]:
+    """The result is bound by row_cap alone, and a recursion by a depth that it counts."""
+    if tree.args.get("limit") is not None:
+        yield "the statement must not have a LIMIT of its own: row_cap is it"
+    for cte in tree.find_all(exp.CTE):
+        inner = {table.name.lower() for table in cte.this.find_all(exp.Table) if not table.db}
+        if cte.alias.lower() in inner and not any(
+            isinstance(side, exp.Literal)
+            for test in cte.this.find_all(exp.LT, exp.LTE)
+            for side in (test.left, test.right)
+        ):
+            yield f"the recursion {cte.alias} must compare a depth with < or <= and a number"
 
 
 def _node_faults(tree: exp.Expr) -> Iterator[str]:
@@ -101,6 +143,8 @@ def _node_faults(tree: exp.Expr) -> Iterator[str]:
             yield f"the type {node.sql(dialect='postgres').lower()} is not on the allow list"
         elif isinstance(node, exp.Column) and node.name.lower() in SYSTEM_COLUMNS:
             yield f"the system column {node.name.lower()} is not allowed"
+        elif isinstance(node, exp.Column) and node.table and ATTRIBUTE_CALLS.match(node.name.lower()):
+            yield f"{node.table}.{node.name} is how a function is called on a row; name the column another way"
         elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
             yield "name the columns; a star is allowed in count(*) alone"
         elif isinstance(node, exp.CTE) and node.alias.lower().startswith("pg_"):
@@ -129,41 +173,101 @@ def _row_faults(tree: exp.Expr) -> Iterator[str]:
                 yield f"{column.name.lower()} is a whole row; name its columns"
 
 
-def _tenant_faults(tree: exp.Expr, names: frozenset[str]) -> Iterator[str]:
+def _tenant_faults(tree: exp.Expr) -> Iterator[str]:
     """Every base table is filtered on :tenant_id in its own SELECT (defence in depth beside row level security)."""
+    seen: set[int] = set()
     for select in tree.find_all(exp.Select):
-        tables = [t for t in _sources(select) if t.db and t.name.lower() not in names]
+        sources = _sources(select)
         filtered = _filtered(select)
-        for table in tables:
+        for table in sources:
+            seen.add(id(table))
+            if not table.db:
+                continue
             alias = table.alias_or_name.lower()
-            if alias not in filtered and not ("" in filtered and len(_sources(select)) == 1):
+            if table.alias_column_names:
+                yield f"{table.sql()} must not rename its columns"
+            elif alias not in filtered and not ("" in filtered and len(sources) == 1):
                 yield f"{table.sql()} is not filtered on :tenant_id in its own SELECT"
+        for join in select.args.get("joins") or []:
+            if join.side in ("RIGHT", "FULL") or join.method:
+                yield f"{join.side or join.method} JOIN is refused: whom its condition filters is hard to see"
+    for table in tree.find_all(exp.Table):
+        if table.db and id(table) not in seen:
+            yield f"{table.sql()} must stand in FROM or JOIN without parentheses"
 
 
 def _sources(select: exp.Select) -> list[exp.Table]:
     """The tables in FROM and JOIN of this SELECT, not of those inside it."""
-    found = [select.args.get("from_") or select.args.get("from"), *(select.args.get("joins") or [])]
+    found = [select.args.get("from_"), *(select.args.get("joins") or [])]
     return [t for part in found if part is not None for t in [part.this] if isinstance(t, exp.Table)]
 
 
 def _filtered(select: exp.Select) -> frozenset[str]:
-    """Aliases whose tenant_id this SELECT compares with :tenant_id, or with one that it compares so."""
-    conditions = [select.args.get("where"), *(j.args.get("on") for j in select.args.get("joins") or [])]
+    """Aliases whose tenant_id this SELECT compares with :tenant_id, or with one that it compares so.
+
+    The condition of a LEFT JOIN filters the table that it joins and no other.
+    """
     direct: set[str] = set()
-    joined: list[tuple[str, str]] = []
-    for condition in conditions:
+    passes: list[tuple[str, str]] = []
+    for condition, only in _conditions(select):
         for test in _conjuncts(condition):
-            aliases = [c.table.lower() for c in test.find_all(exp.Column) if c.name.lower() == "tenant_id"]
-            if not isinstance(test, exp.EQ | exp.In) or not aliases:
-                continue
-            if any(p.name == "tenant_id" for p in test.find_all(exp.Placeholder)):
-                # one column against the parameter; a second column beside it would always match itself
-                direct.update(aliases if len(aliases) == 1 else ())
-            elif len(aliases) == 2:
-                joined.append((aliases[0], aliases[1]))
-    for _ in joined:
-        direct |= {b for a, b in joined if a in direct} | {a for a, b in joined if b in direct}
+            match _tenant_test(test):
+                case (alias,) if only in (None, alias):
+                    direct.add(alias)
+                case (one, other):
+                    passes += [(a, b) for a, b in ((one, other), (other, one)) if only in (None, b)]
+                case _:
+                    continue
+    for _ in passes:
+        direct |= {b for a, b in passes if a in direct}
     return frozenset(direct)
+
+
+def _conditions(select: exp.Select) -> Iterator[tuple[exp.Expr | None, str | None]]:
+    """Each condition, with the one alias that it filters where it does not filter all."""
+    yield select.args.get("where"), None
+    for join in select.args.get("joins") or []:
+        yield join.args.get("on"), join.this.alias_or_name.lower() if join.side else None
+
+
+def _tenant_test(test: exp.Expr) -> tuple[str, ...]:
+    """The aliases that a test ties to the tenant (one) or to each other (two); none for any other test."""
+    if isinstance(test, exp.In):
+        values = test.expressions if not test.args.get("query") else []
+        return _alias(test.this) if _are_tenant(values) else ()
+    if not isinstance(test, exp.EQ):
+        return ()
+    sides = test.left, test.right
+    for column, value in (sides, sides[::-1]):
+        if _alias(column) and _are_tenant(_listed(value)):
+            return _alias(column)
+    one, other = map(_alias, sides)
+    return one + other if one and other else ()
+
+
+def _alias(column: exp.Expr) -> tuple[str, ...]:
+    named = isinstance(column, exp.Column) and column.name.lower() == "tenant_id"
+    return (str(column.text("table")).lower(),) if named else ()
+
+
+def _listed(value: exp.Expr) -> Sequence[exp.Expr]:
+    """The elements of `ANY (ARRAY[...])`, or the value itself."""
+    inner = _bare(value.this) if isinstance(value, exp.Any) else value
+    return inner.expressions if isinstance(inner, exp.Array) else [value]
+
+
+def _are_tenant(values: Sequence[exp.Expr]) -> bool:
+    """Whether these are :tenant_id, alone or beside the tenant of public rows."""
+    bare = [_bare(value) for value in values]
+    asked = [v for v in bare if isinstance(v, exp.Placeholder) and v.name == "tenant_id"]
+    public = [v for v in bare if isinstance(v, exp.Literal) and v.this == PUBLIC]
+    return bool(asked) and len(asked) + len(public) == len(bare)
+
+
+def _bare(value: exp.Expr) -> exp.Expr:
+    while isinstance(value, exp.Cast | exp.Paren):
+        value = value.this
+    return value
 
 
 def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:

@@ -5,7 +5,7 @@ import re
 from msgspec import Struct
 
 # What may hold a colon that is no parameter: quoted text, quoted names, comments, casts.
-_TOKENS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|::|:(?P<name>[a-z][a-z0-9_]*)""", re.DOTALL)
+_TOKENS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\r\n]*|/\*.*?\*/|::|:(?P<name>[a-z][a-z0-9_]*)""", re.DOTALL)
 
 
 class Statement(Struct, frozen=True):

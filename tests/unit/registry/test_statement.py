@@ -10,6 +10,7 @@ CASES = [
     ("SELECT ':a', \":a\", x::date", "SELECT ':a', \":a\", x::date", ()),
     ("SELECT 'it''s :a', :c", "SELECT 'it''s :a', $1", ("c",)),
     ("SELECT 1 -- :a\n, :b /* :c */", "SELECT 1 -- :a\n, $1 /* :c */", ("b",)),
+    ("SELECT 1 -- :a\r, :b", "SELECT 1 -- :a\r, $1", ("b",)),
     ("SELECT a[1:2], :x", "SELECT a[1:2], $1", ("x",)),
 ]
 
