@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from consumer.planner.evidence import SUPPRESSED, Evidence
 from consumer.planner.gate.claims import Clause, read
 from consumer.planner.gate.masks import Mask, Surfaces
-from consumer.planner.gate.quantities import comparator, quantities
+from consumer.planner.gate.quantities import Quantity, comparator, quantities
 from consumer.planner.gate.rows import nouns, words_of
 from consumer.planner.gate.text import MAX_SENTENCE, atoms, normalise, sentences
 from consumer.planner.gate.verdict import Code, GateVerdict, Refused
@@ -48,8 +48,9 @@ def _check(sentence: str, evidence: Sequence[Evidence], surfaces: Surfaces) -> N
     words = [a.text for a in atoms(rest)]
     if _withheld(sentence, masks, words, evidence):
         return
-    _check_words(words)
-    clause = Clause(sentence, rest, masks, tuple(quantities(rest)))
+    found = tuple(quantities(rest))
+    _check_words([a.text for a in atoms(_blank(rest, found))])  # `May 2027` is a date and no forecast
+    clause = Clause(sentence, rest, masks, found)
     inherited: tuple[Mask, ...] = ()
     for part in _clauses(clause):
         anchored = part if part.masks else Clause(part.text, part.rest, inherited, part.quantities)
@@ -58,10 +59,10 @@ def _check(sentence: str, evidence: Sequence[Evidence], surfaces: Surfaces) -> N
         inherited = anchored.masks
 
 
-def _blank(sentence: str, masks: Sequence[Mask]) -> str:
+def _blank(sentence: str, spans: Sequence[Mask | Quantity]) -> str:
     letters = list(sentence)
-    for mask in masks:
-        letters[mask.start : mask.end] = " " * (mask.end - mask.start)
+    for span in spans:
+        letters[span.start : span.end] = " " * (span.end - span.start)
     return "".join(letters)
 
 

@@ -54,6 +54,8 @@ Read = tuple[int, frozenset[str]]
 
 def read(clause: Clause, evidence: Sequence[Evidence]) -> Read:
     """The evidence that supports the clause. Raises Refused with the nearest reason that none does."""
+    if any(quantity.kind is Kind.MONEY and quantity.unit != "USD" for quantity in clause.quantities):
+        raise Refused(Code.UNIT_MISMATCH)
     reader = _reader(clause)
     codes: list[Code] = []
     for place in _candidates(clause, evidence):
@@ -135,8 +137,6 @@ def _in_row(clause: Clause, quantity: Quantity, row: Row, evidence: Evidence, ro
     if is_window(evidence, quantity):
         return
     how, _ = comparator(clause.rest, quantity)
-    if quantity.kind is Kind.MONEY and quantity.unit != "USD":
-        raise Refused(Code.UNIT_MISMATCH)
     columns = columns_for(evidence, quantity, clause.words)
     if any(holds(row[column], quantity, how) for column in columns):
         return
@@ -247,8 +247,6 @@ def _sum(clause: Clause, place: int, evidence: Evidence) -> frozenset[str]:
             if quantity.value != len(rows):
                 raise Refused(Code.COUNT_MISMATCH)
             continue
-        if quantity.kind is Kind.MONEY and quantity.unit != "USD":
-            raise Refused(Code.UNIT_MISMATCH)
         if not holds(total, quantity, comparator(clause.rest, quantity)[0]):
             raise Refused(Code.AGGREGATE_MISMATCH)
         measured = True
