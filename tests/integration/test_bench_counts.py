@@ -104,6 +104,22 @@ async def test_the_same_roster_publishes_the_same_cells(database: Database) -> N
     assert len(made[0]) == sum(group.reach == "exactly" for group in LATTICE.groups)
 
 
+async def test_the_publisher_s_own_login_publishes_and_sees_no_person(database: Database) -> None:
+    tenant = uuid.uuid4()
+    admin = await asyncpg.connect(database.admin_url)
+    publisher = await asyncpg.connect(database.publisher_url)
+    try:
+        await put(admin, tenant, people(5, 150))
+        assert await publish_tenant(publisher, tenant, LATTICE, RULE, AS_OF) > 0
+        assert await tenants(publisher) == [tenant]
+        for column in ("person_ref", "skills"):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await publisher.fetch(f"SELECT {column} FROM bench.person")  # noqa: S608
+    finally:
+        await admin.close()
+        await publisher.close()
+
+
 async def test_a_tenant_without_a_roster_is_told_how_to_load_one(database: Database) -> None:
     admin = await asyncpg.connect(database.admin_url)
     try:
