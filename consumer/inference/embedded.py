@@ -21,6 +21,6 @@ class EmbeddedProposer:
     ) -> tuple[str, ...]:
         """The fitting names, best first."""
         names = {intent.name for intent in offered}
-        fits = self._vocabulary.fits(question, self._intents, kinds)
+        fits = self._vocabulary.fits(question, self._intents, frozenset(kinds))
         best = sorted((fit for fit in fits if fit.intent in names), key=lambda fit: -fit.score)
         return tuple(fit.intent for fit in best[:MAX_NAMES])

@@ -27,7 +27,7 @@ from consumer.planner.gate import gate
 from consumer.planner.guard import Guard, Verdict
 from consumer.planner.narrate import BadSlots, Narrator, narrate
 from consumer.planner.normalise import clean
-from consumer.planner.plan import Plan, bindable, validate
+from consumer.planner.plan import Plan, bindable, spans_taken, validate
 from consumer.planner.propose import PlanCache, Proposal, Proposer, masked, plan_key, propose_stable
 from consumer.planner.render import clarification, rendering
 from consumer.planner.route import Decision, route
@@ -146,7 +146,7 @@ class Judge:
         kinds: tuple[str, ...],
         deadline: Deadline,
     ) -> Proposal:
-        question = masked(judged.text, {kind: found.spans for kind, found in judged.params.items()})
+        question = masked(judged.text, spans_taken(judged.params, self.registry))
         key = plan_key(self.registry.digest, question, kinds, judged.scopes)
         kept = self.cache.get(key)
         metrics.PLAN_CACHE.labels("hit" if kept else "miss").inc()
@@ -230,7 +230,7 @@ class Planner:
     async def _narration(self, judged: Judged, evidence: Sequence[Evidence], deadline: Deadline) -> str | None:
         """The model's text if guard and gate let it through; None for whatever reason it may not ship."""
         assert self.narrator is not None
-        question = masked(judged.text, {kind: found.spans for kind, found in judged.params.items()})
+        question = masked(judged.text, spans_taken(judged.params, self.registry))
         # what is left of the deadline must do for the answer itself
         soon = deadline.sooner(deadline.remaining() * NARRATION_SHARE)
         try:

@@ -8,7 +8,7 @@ Registry's intents); a value in the clause speaks for the intents that take its 
 
 import math
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 
 from msgspec import Struct
@@ -129,15 +129,22 @@ class Vocabulary:
             for phrase, asks in _phrases(intent).items():
                 self._phrases.setdefault(phrase[0], []).append(_Phrase(place, phrase, _worth(phrase), asks))
         self._kinds = _kind_weights(intents)
+        self._needs = tuple(
+            (
+                frozenset(param.kind for param in intent.required),
+                frozenset(param.kind for param in intent.params if param.name in intent.one_of),
+            )
+            for intent in intents
+        )
 
-    def fits(self, masked: str, allowed: Iterable[Intent], kinds: Container[str]) -> tuple[Fit, ...]:
+    def fits(self, masked: str, allowed: Iterable[Intent], kinds: Set[str]) -> tuple[Fit, ...]:
         """The intents that a masked question asks for: the best of each clause.
 
         `kinds` are those whose values the question gives. What stands before a colon only introduces the list that
         follows, where one does.
         """
-        places = [self._place[intent.name] for intent in allowed if intent.name in self._place]
-        lacking = {place for place in places if _lacks(self._intents[place], kinds)}
+        places = frozenset(self._place[intent.name] for intent in allowed if intent.name in self._place)
+        lacking = {place for place in places if self._lacks(place, kinds)}
         found: list[tuple[bool, tuple[Fit, ...]]] = []
         before: tuple[Fit, ...] = ()
         for number, clause in enumerate(clauses(masked)):
@@ -155,17 +162,18 @@ class Vocabulary:
         self,
         clause: Clause,
         number: int,
-        places: Sequence[int],
+        places: frozenset[int],
         lacking: Container[int],
         before: Container[str],
-        kinds: Container[str],
+        kinds: Set[str],
     ) -> tuple[Fit, ...]:
         """The intent that the clause asks for, with others that declare the same phrase; none below the floor."""
         worth, whole = self._said(clause)
         owned = not _OWN.isdisjoint(clause.stems)
         pointed = not _BACK.isdisjoint(clause.stems)
         scored: list[tuple[float, tuple[int, int], int]] = []
-        for place in places:
+        candidates = set(worth).union(*(self._kinds.get(kind, ()) for kind in clause.kinds)) if owned else worth.keys()
+        for place in candidates & places:
             said = worth.get(place, 0.0)
             if said < 0.5 * FLOOR and not owned:
                 continue
@@ -183,10 +191,14 @@ class Vocabulary:
         asked = [chosen]
         if phrase is not None and phrase.asks:
             asked += [p for p, other in whole.items() if p != chosen and other.asks and other.stems == phrase.stems]
-        allowed = set(places)
-        return tuple(Fit(self._intents[p].name, worth.get(p, score), number) for p in asked if p in allowed)
+        return tuple(Fit(self._intents[p].name, worth.get(p, score), number) for p in asked if p in places)
 
-    def _use(self, place: int, kinds: Container[str]) -> tuple[int, int]:
+    def _lacks(self, place: int, kinds: Set[str]) -> bool:
+        """Whether the question lacks a value that the intent needs; an edge may still bring it."""
+        needed, one_of = self._needs[place]
+        return not needed <= kinds or (bool(one_of) and one_of.isdisjoint(kinds))
+
+    def _use(self, place: int, kinds: Set[str]) -> tuple[int, int]:
         """How many of the kinds that the question gives an intent uses, then how general it is."""
         params = self._intents[place].params
         return sum(param.kind in kinds for param in params), len(params)
@@ -248,13 +260,6 @@ def _precedes_value(tokens: Sequence[str], at: int) -> bool:
     while follows < len(tokens) and follows < at + 3 and tokens[follows] in _BETWEEN:
         follows += 1
     return follows < len(tokens) and tokens[follows][0] == "<"
-
-
-def _lacks(intent: Intent, kinds: Container[str]) -> bool:
-    """Whether the question lacks a value that the intent needs; an edge may still bring it."""
-    if any(param.kind not in kinds for param in intent.required):
-        return True
-    return bool(intent.one_of) and not any(p.kind in kinds for p in intent.params if p.name in intent.one_of)
 
 
 def _kind_weights(intents: Sequence[Intent]) -> Mapping[str, Mapping[int, float]]:

@@ -11,6 +11,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from consumer.planner.extract import Extracted, Params, Status
+from consumer.planner.extract.value import Span
 from registry import Edge, Intent, Param, Registry
 from schemas.answer import Dropped, DropReason
 
@@ -121,16 +122,22 @@ def bind_with_edges(
 ) -> Bound | tuple[Need, ...]:
     """As `bind`; a parameter that the question does not give may come from a declared source that binds directly."""
     direct = bind(intent, params)
-    if isinstance(direct, Bound):
+    if isinstance(direct, Bound) or not intent.edges:
         return direct
-    missing = {p.name for p in intent.params if p.kind in {n.kind for n in direct} and _is_missing(p, params)}
-    if any(p.kind in {n.kind for n in direct} and p.name not in missing for p in intent.params):
-        return direct  # a value was given and is wrong: no edge may take its place
-    edges = tuple(e for e in intent.edges if e.param in missing and _is_source(e.source, params, registry, scopes))
-    covered = {e.param for e in edges}
-    required = {p.name for p in intent.required} & missing
-    if not edges or not required <= covered:
-        return direct
+    return _bind_by_edges(intent, params, direct, _sources(intent, params, registry, scopes))
+
+
+def _bind_by_edges(
+    intent: Intent, params: Params, needs: tuple[Need, ...], sources: frozenset[str]
+) -> Bound | tuple[Need, ...]:
+    wanting = {need.kind for need in needs}
+    missing = {p.name for p in intent.params if p.kind in wanting and _is_missing(p, params)}
+    if any(p.kind in wanting and p.name not in missing for p in intent.params):
+        return needs  # a value was given and is wrong: no edge may take its place
+    edges = tuple(edge for edge in intent.edges if edge.param in missing and edge.source in sources)
+    covered = {edge.param for edge in edges}
+    if not edges or not {p.name for p in intent.required} & missing <= covered:
+        return needs
     arguments: dict[str, Argument] = {}
     for param in intent.params:
         arguments[param.name] = None if param.name in covered else _bind_one(param, params)[0]
@@ -146,19 +153,32 @@ def _is_missing(param: Param, params: Params) -> bool:
     return found.status is Status.OK and found.value_for(param.role) is None
 
 
-def _is_source(name: str, params: Params, registry: Registry, scopes: frozenset[str]) -> bool:
-    source = registry.by_name[name]
-    return registry.plane(source.plane).scope in scopes and isinstance(bind(source, params), Bound)
+def _sources(intent: Intent, params: Params, registry: Registry, scopes: frozenset[str]) -> frozenset[str]:
+    """The sources of the intent's edges that this asker may run and this question binds."""
+    return frozenset(
+        name
+        for name in {edge.source for edge in intent.edges}
+        if registry.plane(registry.by_name[name].plane).scope in scopes
+        and isinstance(bind(registry.by_name[name], params), Bound)
+    )
 
 
 def bindable(registry: Registry, params: Params, scopes: frozenset[str]) -> tuple[Intent, ...]:
     """What this asker may run and this question can bind, directly or by an edge: all that a proposer is offered."""
+    planes = {plane.name for plane in registry.planes if plane.scope in scopes}
+    bindings = {i.name: bind(i, params) for i in registry.intents if i.plane in planes}
+    direct = frozenset(name for name, binding in bindings.items() if isinstance(binding, Bound))
     return tuple(
         intent
         for intent in registry.intents
-        if registry.plane(intent.plane).scope in scopes
-        and isinstance(bind_with_edges(intent, params, registry, scopes), Bound)
+        if (binding := bindings.get(intent.name)) is not None
+        and (isinstance(binding, Bound) or isinstance(_bind_by_edges(intent, params, binding, direct), Bound))
     )
+
+
+def spans_taken(params: Params, registry: Registry) -> dict[str, tuple[Span, ...]]:
+    """Where the values stand whose kinds some intent takes. What none takes (a set aside) is part of the wording."""
+    return {kind: found.spans for kind, found in params.items() if kind in registry.kinds}
 
 
 def validate(names: Iterable[str], registry: Registry, params: Params, scopes: frozenset[str]) -> Plan:

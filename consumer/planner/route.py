@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from consumer.planner.classify import Fit, Vocabulary
 from consumer.planner.extract import Params, Status
-from consumer.planner.plan import Bound, Need, bind_with_edges
+from consumer.planner.plan import Bound, Need, bind_with_edges, spans_taken
 from consumer.planner.propose import masked
 from registry import Registry
 from schemas.answer import Route
@@ -44,8 +44,7 @@ def route(
         return _named(named, params, registry, scopes)
     allowed = [i for i in registry.intents if registry.plane(i.plane).scope in scopes]
     kinds = {kind for kind, found in params.items() if found.usable}
-    spans = {kind: found.spans for kind, found in params.items() if kind in registry.kinds}
-    fits = vocabulary.fits(masked(question, spans), allowed, kinds)
+    fits = vocabulary.fits(masked(question, spans_taken(params, registry)), allowed, kinds)
     wanted = _ordered([f.intent for f in fits], registry)
     invalid = tuple(
         Need(kind, found.note or f"give the {kind}") for kind, found in params.items() if found.status is Status.INVALID

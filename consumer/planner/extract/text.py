@@ -13,6 +13,8 @@ T = TypeVar("T")
 _WORD = re.compile(r"[A-Za-z0-9]+(?:['’][A-Za-z]+)?")
 # Double quotation marks of one style may be closed by another: programs turn only some of them.
 _OPENING = {'"': '"”', "“": '”"', "„": '“”"', "«": "»", "‹": "›", "`": "`"}
+_CLOSING = {marks: re.compile(f"[{marks}]") for marks in (*_OPENING.values(), "'’")}
+_MARK = re.compile("[\"“„«‹`'‘]")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
 
@@ -44,8 +46,8 @@ class Text:
         found: list[Word] = []
         for match in _WORD.finditer(self.question):
             written = match[0]
-            folded = _POSSESSIVE.sub("", written).replace("'", "").replace("’", "").lower()
-            found.append(Word(written, folded, match.start(), match.end()))
+            plain = written if written.isalnum() else _POSSESSIVE.sub("", written).replace("'", "").replace("’", "")
+            found.append(Word(written, plain.lower(), *match.span()))
         return tuple(found)
 
     @cached_property
@@ -54,29 +56,28 @@ class Text:
 
     @cached_property
     def quotes(self) -> tuple[Quote, ...]:
-        return tuple(self._quotations()[0])
+        return self._quotations[0]
 
     @cached_property
     def unclosed(self) -> int | None:
         """Where a quotation opens that never closes."""
-        return self._quotations()[1]
+        return self._quotations[1]
 
-    def _quotations(self) -> tuple[list[Quote], int | None]:
+    @cached_property
+    def _quotations(self) -> tuple[tuple[Quote, ...], int | None]:
         found: list[Quote] = []
         text, place = self.question, 0
         singles = True  # until one finds no end: then no later one does either
-        while place < len(text):
-            closing = _OPENING.get(text[place])
-            if closing is not None and text[place] == '"' and text[place - 1 : place].isdigit():
-                closing = None  # inches
-            single = text[place] == "‘" or (text[place] == "'" and self._opens(place))
-            if closing is None and not (single and singles):
+        while mark := _MARK.search(text, place):
+            place = mark.start()
+            single = text[place] in "'‘"
+            if not self._opens(place) or (single and not singles):
                 place += 1
                 continue
-            end = self._closing(place, "'’" if single else closing or "")
+            end = self._closing(place, "'’" if single else _OPENING[text[place]])
             if end is None:
                 if not single:
-                    return found, place
+                    return tuple(found), place
                 singles = False
                 place += 1
                 continue
@@ -86,22 +87,27 @@ class Text:
             if inner:
                 found.append(Quote(inner, start, start + len(inner)))
             place = end + 1
-        return found, None
+        return tuple(found), None
 
     def _opens(self, place: int) -> bool:
-        """A straight single quote opens where a word starts after a blank."""
-        before = self.question[place - 1] if place else " "
-        after = self.question[place + 1 : place + 2]
-        return not before.isalnum() and after.isalnum()
+        """Whether a mark opens a quotation: a straight single one where a word starts, for else it is an apostrophe; a
+        straight double one not behind a digit, for there it means inches."""
+        before = self.question[place - 1 : place]
+        match self.question[place]:
+            case "'":
+                return not before.isalnum() and self.question[place + 1 : place + 2].isalnum()
+            case '"':
+                return not before.isdigit()
+            case _:
+                return True
 
     def _closing(self, place: int, marks: str) -> int | None:
+        """Where the quotation that opens at `place` ends: a single mark does not close inside a word."""
         single = marks == "'’"
-        for end in range(place + 1, len(self.question)):
-            if self.question[end] not in marks:
-                continue
-            after = self.question[end + 1 : end + 2]
+        for mark in _CLOSING[marks].finditer(self.question, place + 1):
+            after = self.question[mark.end() : mark.end() + 1]
             if not single or not after.isalnum():
-                return end
+                return mark.start()
         return None
 
     def words_before(self, offset: int, count: int) -> tuple[Word, ...]:

@@ -27,6 +27,7 @@ _UNITS = {
     **dict.fromkeys(("month", "months", "mo", "mos", "mth", "mths"), 1),
     **dict.fromkeys(("quarter", "quarters"), 3),
     **dict.fromkeys(("year", "years", "yr", "yrs"), 12),
+    **dict.fromkeys(("day", "days", "week", "weeks"), 0),
 }
 _DAYS = {30: 1, 60: 2, 90: 3, 120: 4, 150: 5, 180: 6, 270: 9, 360: 12, 365: 12, 730: 24}
 """Numbers of days that are a number of months to anyone who says them."""
@@ -55,6 +56,8 @@ def window(text: Text) -> Extracted:
 
     One of each role may stand beside each other; any other two are ambiguous.
     """
+    if _UNITS.keys().isdisjoint(text.folded):
+        return MISSING
     found: dict[tuple[int, str | None], list[Span]] = {}
     for match in _QUANTITY.finditer(text.question):
         if _NO_WINDOW.match(text.question, match.end()):
