@@ -4,9 +4,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from schemas import Answer, Evidence
 from schemas.answer import Status
@@ -14,6 +16,12 @@ from schemas.evidence import WITHHELD, Cell
 
 FIGURES = frozenset({"money", "count", "percent", "rank", "number", "days", "year"})
 """Types of columns that are read as numbers, and so aligned right."""
+
+
+SHOWN_ROWS = 8
+"""Rows of one piece of evidence that a terminal shows."""
+CELL, BAR = 30, 20
+"""Widest cell and longest bar, in characters."""
 
 
 def console() -> Console:
@@ -64,15 +72,57 @@ def plan_lines(event: Answer) -> list[str]:
 
 
 def _evidence(out: Console, piece: Evidence) -> None:
+    """The first rows of one piece, in the columns that fit the terminal; the rest is in `--json`."""
     withheld = f", {piece.suppressed_cells} withheld" if piece.suppressed_cells else ""
     cut = "" if piece.complete else ", cut at the row limit"
     out.print(f"[bold]{piece.id}[/bold] {piece.intent}: {_counted(len(piece.rows), 'row')}{withheld}{cut}")
+    rows = piece.rows[:SHOWN_ROWS]
+    cells = [[_cell(value, column.type) for value, column in zip(row, piece.columns, strict=True)] for row in rows]
+    columns = _fitting(piece, cells, out.width)
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in piece.columns:
-        grid.add_column(column.name.replace("_", " "), justify="right" if column.type in FIGURES else "left")
-    for row in piece.rows:
-        grid.add_row(*(_cell(value, column.type) for value, column in zip(row, piece.columns, strict=True)))
+    for place in columns:
+        column = piece.columns[place]
+        right = column.type in FIGURES
+        grid.add_column(
+            column.name.replace("_", " "), justify="right" if right else "left", no_wrap=True, max_width=CELL
+        )
+    bars = _bars(piece, rows) if out.is_terminal else []
+    if bars:
+        grid.add_column("")
+    for number, row in enumerate(cells):
+        grid.add_row(*(row[place] for place in columns), *bars[number : number + 1])
     out.print(grid)
+    left = [column.name for place, column in enumerate(piece.columns) if place not in columns]
+    more = [_counted(len(piece.rows) - len(rows), "more row")] if len(piece.rows) > len(rows) else []
+    if more or left:
+        said = [*more, *([f"columns {', '.join(left)}"] if left else [])]
+        out.print(f"in --json: {'; '.join(said).replace('_', ' ')}", style="dim")
+
+
+def _fitting(piece: Evidence, cells: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Columns that tell rows apart first, then as many of the others as the width holds, in their order."""
+    natural = [
+        min(CELL, max([len(column.name), *(cell_len(Text.from_markup(row[place]).plain) for row in cells)])) + 2
+        for place, column in enumerate(piece.columns)
+    ]
+    telling = [p for p in range(len(piece.columns)) if len(cells) < 2 or len({row[p] for row in cells}) > 1]
+    chosen: list[int] = []
+    for place in [*telling, *(p for p in range(len(piece.columns)) if p not in telling)]:
+        if sum(natural[p] for p in chosen) + natural[place] <= width:
+            chosen.append(place)
+    return sorted(chosen)
+
+
+def _bars(piece: Evidence, rows: Sequence[Sequence[Cell]]) -> list[str]:
+    """A bar for each row's share, where the evidence has one."""
+    place = next((p for p, column in enumerate(piece.columns) if column.type == "percent"), None)
+    if place is None or len(rows) < 2:
+        return []
+    shares = [
+        Decimal(value) if isinstance(value := row[place], str) and value != WITHHELD else Decimal(0) for row in rows
+    ]
+    longest = max(shares, default=Decimal(0))
+    return ["\N{FULL BLOCK}" * int(BAR * max(share, Decimal(0)) / longest) for share in shares] if longest > 0 else []
 
 
 def _cell(value: Cell, kind: str) -> str:

@@ -16,7 +16,7 @@ from schemas.answer import Dropped, DropReason
 
 WITHHELD_PHRASE = "is suppressed to protect privacy"
 """The one thing ever said of a withheld count: no number, no bound, no hint."""
-SHOWN_ROWS = 20
+SHOWN_ROWS = 8
 """Rows written out for each node; the evidence holds all of them."""
 
 REASONS = {
@@ -72,22 +72,28 @@ def _node(evidence: Evidence) -> str:
 
 
 def _scope(evidence: Evidence) -> str:
-    said = [_scope_part(name, value) for name, value in evidence.scope.items() if value is not None]
+    said = [_scope_part(evidence, name, value) for name, value in evidence.scope.items() if value is not None]
     return f" ({', '.join(said)})" if said else ""
 
 
-def _scope_part(name: str, value: Cell) -> str:
+def _scope_part(evidence: Evidence, name: str, value: Cell) -> str:
     if name == "window_months":
         return f"{value} months"
-    if isinstance(value, tuple):
-        return " ".join(str(v) for v in value)
-    return str(value)
+    column = next((c for c in evidence.columns if c.name == name), None)
+    return shown(column, value) if column is not None else _joined(value)
+
+
+def _joined(value: Cell) -> str:
+    return " and ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _row(evidence: Evidence, row: Row) -> str:
     """One row: what it is about, then its values under their labels."""
+    asked = {value for value in evidence.scope.values() if isinstance(value, str)}  # the heading says it already
     cells = [
-        (c, cell) for c, cell in zip(evidence.columns, row, strict=True) if cell is not None and c.name != "snapshot"
+        (column, cell)
+        for column, cell in zip(evidence.columns, row, strict=True)
+        if cell is not None and column.name != "snapshot" and (cell not in asked or column.key)
     ]
     about = {c.name for c in evidence.columns if c.key} or {_first_name(evidence.columns)}
     subject = ", ".join(shown(column, cell) for column, cell in cells if column.name in about)
@@ -118,7 +124,12 @@ def shown(column: Column, cell: Cell) -> str:
         return ", ".join(cell)
     if isinstance(cell, Decimal | int):
         return _number(column, cell)
-    return "unknown" if cell is None else str(cell)
+    return "unknown" if cell is None else _called(column, cell)
+
+
+def _called(column: Column, value: str) -> str:
+    """A code by the first name that its column gives it: `TS_SCI` is TS/SCI to a reader."""
+    return next(iter(column.aliases.get(value, ())), value)
 
 
 def _number(column: Column, number: Decimal | int) -> str:
