@@ -5,8 +5,7 @@ fault and names the file, so that a service never starts with half a Registry.
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,14 +14,13 @@ from msgspec import Struct
 
 from registry.intent import Intent, Plane
 from registry.lint import lint
+from registry.proof import circle, edge_faults, intent_faults, plane_faults
 from registry.reference import Reference
 from registry.reference import load as load_reference
 from registry.statement import Statement, compile
 
 BUILT_IN = Path(__file__).parent
 OPENING, CLOSING = "/*---", "---*/"
-SUPPLIED = ("tenant_id", "as_of")
-"""Parameters that the runner binds itself: who asks, and the day that counts as today."""
 
 
 class InvalidRegistry(Exception):
@@ -36,24 +34,21 @@ class _Planes(Struct, frozen=True, forbid_unknown_fields=True):
 class Registry:
     """The closed set of intents, in Registry order: by plane, then by name. Never changes after loading."""
 
-    def __init__(self, folder: Path, planes: Sequence[Plane], intents: Sequence[Intent]) -> None:
+    def __init__(self, folder: Path, planes: Sequence[Plane], intents: Sequence[Intent], reference: Reference) -> None:
         order = {plane.name: place for place, plane in enumerate(planes)}
         self.folder = folder
         self.planes: tuple[Plane, ...] = tuple(planes)
+        self._plane_by_name: Mapping[str, Plane] = {plane.name: plane for plane in planes}
         self.intents: tuple[Intent, ...] = tuple(sorted(intents, key=lambda i: (order[i.plane], i.name)))
         self.by_name: Mapping[str, Intent] = {intent.name: intent for intent in self.intents}
         self.statements: Mapping[str, Statement] = {i.name: _statement(i) for i in self.intents}
         self.kinds = frozenset(param.kind for intent in self.intents for param in intent.params)
+        self.reference = reference
         self.digest: str = _digest(self.planes, self.intents)
 
     def plane(self, name: str) -> Plane:
         """Raises KeyError when there is no such plane."""
-        return next(p for p in self.planes if p.name == name)
-
-    @cached_property
-    def reference(self) -> Reference:
-        """The code lists and names that extraction knows."""
-        return load_reference(str(self.folder))
+        return self._plane_by_name[name]
 
 
 def _statement(intent: Intent) -> Statement:
@@ -66,30 +61,53 @@ def load(folder: str = "") -> Registry:
     """The registry in `folder`, or the built in one. Raises InvalidRegistry, which names the file and what is wrong."""
     path = Path(folder) if folder else BUILT_IN
     planes = _planes(path / "planes.toml")
-    intents = [_intent(file, planes) for file in sorted((path / "intents").glob("*/*.sql"))]
-    if not intents:
+    reference = _reference(path)
+    kinds = frozenset(reference.dimensions)
+    read = {file: _intent(file, planes, kinds) for file in sorted((path / "intents").glob("*/*.sql"))}
+    if not read:
         raise InvalidRegistry(f"{path / 'intents'} holds no intent: one .sql file each, in a folder named as its plane")
-    by_name = {intent.name: intent for intent in intents}
-    for intent in intents:
-        _prove_edges(intent, by_name, planes)
-    _prove_acyclic(intents)
-    return Registry(path, tuple(planes.values()), intents)
+    by_name = {intent.name: intent for intent in read.values()}
+    for file, intent in read.items():
+        _refuse(file, edge_faults(intent, by_name, planes))
+    if round_trip := circle(list(read.values())):
+        raise InvalidRegistry(f"{path / 'intents'}: edges form a circle through {', '.join(round_trip)}")
+    return Registry(path, tuple(planes.values()), list(read.values()), reference)
+
+
+def _refuse(file: Path, faults: Iterable[str]) -> None:
+    """Raises InvalidRegistry for the first fault, if there is any."""
+    for fault in faults:
+        raise InvalidRegistry(f"{file}: {fault}")
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidRegistry(f"{file} can't be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidRegistry(f"{file} is not UTF-8 text") from None
 
 
 def _planes(file: Path) -> dict[str, Plane]:
     try:
-        planes = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), _Planes).planes
-    except OSError as error:
-        raise InvalidRegistry(f"{file} can't be read: {error.strerror}; a registry folder starts with it") from None
+        planes = msgspec.convert(tomllib.loads(_text(file)), _Planes).planes
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise InvalidRegistry(f"{file}: {error}") from None
+    _refuse(file, plane_faults(planes))
     return {plane.name: plane for plane in planes}
 
 
-def _intent(file: Path, planes: Mapping[str, Plane]) -> Intent:
+def _reference(folder: Path) -> Reference:
+    try:
+        return load_reference(str(folder))
+    except (OSError, LookupError, ValueError) as error:
+        raise InvalidRegistry(f"{folder / 'reference'}: a table has another layout ({error})") from None
+
+
+def _intent(file: Path, planes: Mapping[str, Plane], kinds: frozenset[str]) -> Intent:
     """The intent of one file, its declaration and statement proven."""
-    text = file.read_text(encoding="utf-8")
-    head, closing, sql = text.partition(CLOSING)
+    head, closing, sql = _text(file).partition(CLOSING)
     if not head.startswith(OPENING) or not closing:
         raise InvalidRegistry(f"{file} must open with its declaration in TOML between {OPENING} and {CLOSING}")
     try:
@@ -97,58 +115,12 @@ def _intent(file: Path, planes: Mapping[str, Plane]) -> Intent:
         intent = msgspec.convert({**declared, "sql": sql.strip()}, Intent)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise InvalidRegistry(f"{file}: {error}") from None
-    faults = [*_declaration_faults(intent, file, planes)]
-    if not faults:
-        faults = lint(intent.sql, planes[intent.plane].schemas)
-    if faults:
-        raise InvalidRegistry(f"{file}: {faults[0]}")
+    plane = planes.get(intent.plane)
+    if plane is None:
+        raise InvalidRegistry(f"{file}: plane {intent.plane} is not in planes.toml")
+    _refuse(file, intent_faults(intent, file, plane, kinds))
+    _refuse(file, lint(intent.sql, plane.schemas))
     return intent
-
-
-def _declaration_faults(intent: Intent, file: Path, planes: Mapping[str, Plane]) -> Sequence[str]:
-    faults: list[str] = []
-    if intent.plane not in planes:
-        return [f"plane {intent.plane} is not in planes.toml"]
-    if intent.name != f"{file.parent.name}.{file.stem}" or intent.plane != file.parent.name:
-        faults.append(f"the intent is called {intent.name}; its path says {file.parent.name}.{file.stem}")
-    columns, params = [c.name for c in intent.columns], [p.name for p in intent.params]
-    for kind, names in (("column", columns), ("parameter", params)):
-        faults += [f"{kind} {name} is declared twice" for name in set(names) if names.count(name) > 1]
-    used = set(compile(intent.sql).parameters)
-    if "tenant_id" not in used:
-        faults.append("the statement does not filter on :tenant_id")
-    faults += [f"the statement uses :{name}, which is not declared" for name in sorted(used - {*params, *SUPPLIED})]
-    faults += [f"parameter {name} is declared and not used" for name in sorted(set(params) - used)]
-    if planes[intent.plane].suppressed:
-        faults += [f"column {c.name} of a suppressed plane can't be bindable" for c in intent.columns if c.bindable]
-    if intent.order_by and (intent.order_by[0] not in columns or intent.order_by[1] not in ("asc", "desc")):
-        faults.append(f"order_by names {intent.order_by[0]} {intent.order_by[1]}: a declared column, asc or desc")
-    return faults
-
-
-def _prove_edges(intent: Intent, by_name: Mapping[str, Intent], planes: Mapping[str, Plane]) -> None:
-    """An edge binds a declared parameter from a bindable column of a plane that is not suppressed."""
-    for edge in intent.edges:
-        where = f"edge {edge.source}.{edge.column} to {intent.name}.{edge.param}"
-        source = by_name.get(edge.source)
-        if source is None:
-            raise InvalidRegistry(f"{where}: there is no intent {edge.source}")
-        column = next((c for c in source.columns if c.name == edge.column), None)
-        if column is None or not column.bindable:
-            raise InvalidRegistry(f"{where}: the column must be declared and bindable")
-        if planes[source.plane].suppressed:
-            raise InvalidRegistry(f"{where}: a count of people binds no parameter")
-        if edge.param not in {p.name for p in intent.params}:
-            raise InvalidRegistry(f"{where}: {intent.name} has no such parameter")
-
-
-def _prove_acyclic(intents: Sequence[Intent]) -> None:
-    sources = {intent.name: {edge.source for edge in intent.edges} for intent in intents}
-    while sources:
-        free = {name for name, needed in sources.items() if not needed & sources.keys()}
-        if not free:
-            raise InvalidRegistry(f"edges form a circle through {', '.join(sorted(sources))}")
-        sources = {name: needed for name, needed in sources.items() if name not in free}
 
 
 def _digest(planes: Sequence[Plane], intents: Sequence[Intent]) -> str:

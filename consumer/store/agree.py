@@ -11,8 +11,8 @@ import asyncpg
 from msgspec import Struct
 
 from registry import Intent, Registry
-from registry.catalog import SUPPLIED
 from registry.intent import ColumnType
+from registry.proof import SUPPLIED
 from registry.statement import Statement
 
 if TYPE_CHECKING:
