@@ -128,22 +128,22 @@ ORDERS, VENDORS, COUNTS, TOP = (
 BACK = '[[edges]]\nparam = "naics"\nsource = "shop.order"\ncolumn = "naics"\n---*/'
 FAULTS = [
     # file that is named, what is put in for what, the words of the fault
-    (O, 'name = "shop.order"', 'name = "shop.orders"', "its path says shop.order"),
-    (O, 'plane = "shop"', 'plane = "market"', "plane market is not in planes.toml"),
-    (O, 'plane = "shop"', 'plane = "staff"', "its path says shop.order"),
+    (ORDERS, 'name = "shop.order"', 'name = "shop.orders"', "its path says shop.order"),
+    (ORDERS, 'plane = "shop"', 'plane = "market"', "plane market is not in planes.toml"),
+    (ORDERS, 'plane = "shop"', 'plane = "staff"', "its path says shop.order"),
     (ORDERS, "/*---", "/*", "must open with its declaration"),
     (ORDERS, "---*/", "*/", "must open with its declaration"),
     (ORDERS, "row_cap = 5", "row_cap = 0", "row_cap of 1 to 1000"),
     (ORDERS, "row_cap = 5", "row_cap = 100000", "row_cap of 1 to 1000"),
     (ORDERS, "row_cap = 5", 'row_cap = "5"', "Expected `int`"),
     (ORDERS, "row_cap = 5", "colour = 5", "unknown field `colour`"),
-    (O, 'heading = "Orders"', "heading =", "Invalid value"),
-    (O, 'heading = "Orders"', 'heading = " "', "none may be empty"),
-    (O, 'name = "naics"', 'name = "amount"', "column amount is declared twice"),
-    (O, 'name = "naics"', 'name = "Na ics"', "is no name"),
-    (O, 'type = "money"', 'type = "float"', "Invalid enum value"),
-    (O, 'kind = "uei"', 'kind = "password"', "of kind password; known are"),
-    (O, 'name = "uei"\nkind', 'name = "tenant_id"\nkind', "bound by the runner"),
+    (ORDERS, 'heading = "Orders"', "heading =", "Invalid value"),
+    (ORDERS, 'heading = "Orders"', 'heading = " "', "none may be empty"),
+    (ORDERS, 'name = "naics"', 'name = "amount"', "column amount is declared twice"),
+    (ORDERS, 'name = "naics"', 'name = "Na ics"', "is no name"),
+    (ORDERS, 'type = "money"', 'type = "float"', "Invalid enum value"),
+    (ORDERS, 'kind = "uei"', 'kind = "password"', "of kind password; known are"),
+    (ORDERS, 'name = "uei"\nkind', 'name = "tenant_id"\nkind', "bound by the runner"),
     (ORDERS, ":uei", ":vendor", "uses :vendor, which is not declared"),
     (ORDERS, "o.uei = :uei", "true", "parameter uei is declared and not used"),
     (ORDERS, "o.tenant_id = :tenant_id", "true", "does not filter on :tenant_id"),
@@ -151,27 +151,27 @@ FAULTS = [
     (ORDERS, "shop.orders", "staff.person", "the schema staff is not one that this plane may read (shop)"),
     (ORDERS, "o.amount FROM", "pg_sleep(9) FROM", "the function pg_sleep is not on the allow list"),
     (ORDERS, "largest last", "largest last\nLIMIT 3", "must not have a LIMIT of its own"),
-    (O, 'source = "shop.vendor"', 'source = "shop.nobody"', "there is no intent shop.nobody"),
-    (O, 'column = "uei"', 'column = "name"', "must be declared and bindable"),
-    (O, 'param = "uei"', 'param = "naics"', "has no such parameter"),
-    (O, 'source = "shop.vendor"', 'source = "staff.count"', "a count of people binds no parameter"),
-    (O, 'kind = "uei"', 'kind = "clearance"', "type id binds no parameter of kind clearance"),
-    (O, 'kind = "uei"', 'kind = "agency"', "type id binds no parameter of kind agency"),
+    (ORDERS, 'source = "shop.vendor"', 'source = "shop.nobody"', "there is no intent shop.nobody"),
+    (ORDERS, 'column = "uei"', 'column = "name"', "must be declared and bindable"),
+    (ORDERS, 'param = "uei"', 'param = "naics"', "has no such parameter"),
+    (ORDERS, 'source = "shop.vendor"', 'source = "staff.count"', "a count of people binds no parameter"),
+    (ORDERS, 'kind = "uei"', 'kind = "clearance"', "type id binds no parameter of kind clearance"),
+    (ORDERS, 'kind = "uei"', 'kind = "agency"', "type id binds no parameter of kind agency"),
     ("intents", "", "", "circle through shop.order, shop.vendor"),
     (VENDORS, "bindable = true", "", "must be declared and bindable"),
-    (V, 'one_of = ["naics"]', 'one_of = ["agency"]', "one_of names agency"),
+    (VENDORS, 'one_of = ["naics"]', 'one_of = ["agency"]', "one_of names agency"),
     (VENDORS, "required = false", "", "one_of names naics"),
     (VENDORS, "default = 12", "default = 36", "outside its limits"),
     (VENDORS, "default = 12", "default = 0", "outside its limits"),
     (VENDORS, "minimum = 1", "minimum = 30", "minimum above its maximum"),
     (COUNTS, "sensitive = true", "bindable = true", "suppressed plane can't be bindable"),
-    (S, 'noun = ["group"]', 'noun = ["group"]\norder_by = ["people", "up"]', "order_by names people up"),
-    (P, '"shop:read"', '"all:read"', "the scope of plane shop is shop:read"),
-    (P, 'name = "staff"\nscope = "staff:read"', 'name = "shop"\nscope = "shop:read"', "plane shop is declared twice"),
-    (P, '["shop"]', '["shop", "eeo"]', "protected data are in no plane"),
-    (P, '["shop"]', '["shop", "EEO_2026"]', "protected data are in no plane"),
-    (P, '["shop"]', '["pg_catalog"]', "a schema of the pack"),
-    (P, '["shop"]', '["information_schema"]', "a schema of the pack"),
+    (COUNTS, 'noun = ["group"]', 'noun = ["group"]\norder_by = ["people", "up"]', "order_by names people up"),
+    (TOP, '"shop:read"', '"all:read"', "the scope of plane shop is shop:read"),
+    (TOP, 'name = "staff"\nscope = "staff:read"', 'name = "shop"\nscope = "shop:read"', "plane shop is declared twice"),
+    (TOP, '["shop"]', '["shop", "eeo"]', "protected data are in no plane"),
+    (TOP, '["shop"]', '["shop", "EEO_2026"]', "protected data are in no plane"),
+    (TOP, '["shop"]', '["pg_catalog"]', "a schema of the pack"),
+    (TOP, '["shop"]', '["information_schema"]', "a schema of the pack"),
     (TOP, "suppressed = true", "suppressed = maybe", "Invalid value"),
 ]
 
@@ -203,11 +203,11 @@ def test_another_pack_loads_and_is_compiled_with_its_bound(tmp_path: Path) -> No
 def test_the_digest_is_of_the_content_and_not_of_its_layout(tmp_path: Path) -> None:
     digest = registry.load(str(pack(tmp_path / "a", FILES))).digest
     same = dict(FILES)
-    change(O, 'heading = "Orders"\nnoun = ["order"]', '# what it is\nnoun = [ "order" ]\nheading = "Orders"')(same)
+    change(ORDERS, 'heading = "Orders"\nnoun = ["order"]', '# what it is\nnoun = [ "order" ]\nheading = "Orders"')(same)
     other = [
         (ORDERS, "o.amount FROM", "o.amount  FROM"),
         (ORDERS, "row_cap = 5", "row_cap = 6"),
-        (P, '["shop"]', '["shop", "x"]'),
+        (TOP, '["shop"]', '["shop", "x"]'),
     ]
     assert digest == registry.load(str(pack(tmp_path / "b", dict(reversed(same.items()))))).digest
     for number, (file, old, new) in enumerate(other):
