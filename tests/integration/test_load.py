@@ -32,6 +32,32 @@ SELECT md5(string_agg(line, E'\n' ORDER BY line)) FROM (
     SELECT a::text AS line FROM market.award a UNION ALL SELECT t::text FROM market.action t
 ) rows
 """
+MONTHS_THAT_DIFFER = """
+WITH kept AS (
+    SELECT tenant_id, month, agency, subagency, vendor, uei, naics, set_aside, extent_competed,
+           obligated, awards, single_offers, several_offers
+    FROM market.month
+    WHERE obligated <> 0 OR awards <> 0 OR single_offers <> 0 OR several_offers <> 0
+), part AS (
+    SELECT tenant_id, summary_date AS day, agency, subagency, vendor, uei, naics, set_aside, extent_competed,
+           obligated - explained AS obligated, 0 AS awards, 0 AS single, 0 AS several
+    FROM market.award WHERE kind = 'contract' AND summary_date IS NOT NULL
+    UNION ALL
+    SELECT tenant_id, latest_date, agency, subagency, vendor, uei, naics, set_aside, extent_competed,
+           0, 1, (offers = 1)::int, (offers > 1)::int
+    FROM market.award WHERE kind = 'contract'
+    UNION ALL
+    SELECT tenant_id, action_date, agency, subagency, vendor, uei, naics, set_aside, extent_competed, obligated, 0, 0, 0
+    FROM market.action WHERE kind = 'contract'
+), counted AS (
+    SELECT tenant_id, date_trunc('month', day::timestamp)::date, agency, subagency, vendor, uei, naics, set_aside,
+           extent_competed, sum(obligated), sum(awards), coalesce(sum(single), 0), coalesce(sum(several), 0)
+    FROM part GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+    HAVING sum(obligated) <> 0 OR sum(awards) <> 0 OR sum(single) <> 0 OR sum(several) <> 0
+)
+SELECT (SELECT count(*) FROM (TABLE kept EXCEPT TABLE counted) d)
+     + (SELECT count(*) FROM (TABLE counted EXCEPT TABLE kept) d)
+"""
 
 
 async def one(database: Database, sql: str, *arguments: object) -> object:
@@ -70,6 +96,7 @@ async def test_every_row_of_the_shared_files_is_loaded_once_and_never_twice(
         tenant = TENANT if kind in PRIVATE else None
         assert await counts(database, kind, shared / "data" / name, tenant) == Counts(unchanged=expected.loaded), name
     assert await one(database, EVERYTHING) == before
+    assert await one(database, MONTHS_THAT_DIFFER) == 0
     assert files_in(tmp_path) == []
 
 
@@ -136,9 +163,12 @@ async def test_any_order_of_actions_and_summaries_gives_the_same_awards(
         for path in order:
             await load("awards", [path], database.admin_url)
         states.append(await one(database, EVERYTHING))
+        assert await one(database, MONTHS_THAT_DIFFER) == 0
         connection = await asyncpg.connect(database.admin_url)
-        await connection.execute("TRUNCATE market.award, market.action")
+        await connection.execute("DELETE FROM market.award")
+        await connection.execute("DELETE FROM market.action")
         await connection.close()
+        assert await one(database, "SELECT count(*) FROM market.month WHERE obligated <> 0 OR awards <> 0") == 0
     assert len(set(states)) == 1
 
 
@@ -231,14 +261,17 @@ async def test_a_tenants_own_award_stands_for_the_public_one_and_is_seen_by_no_o
     own = write(tmp_path / "own.csv", [{**SUMMARY, "total_obligated_amount": "7"}])
     await load("awards", [public], database.admin_url)
     assert (await load("awards", [own], database.admin_url, TENANT)).total == Counts(loaded=1)
+    later = write(tmp_path / "later.csv", [action("1", "2026-01-01", "55")])  # public, of the award that is private too
+    await load("awards", [later], database.admin_url)
     connection = await asyncpg.connect(database.worker_url)
     try:
-        seen: dict[str, Decimal] = {}
+        seen: dict[tuple[str, str], Decimal] = {}
         for who in (str(TENANT), "5a5a5a5a-0000-4000-8000-00000000000f"):
             async with connection.transaction(readonly=True, isolation="repeatable_read"):
                 await connection.fetchval("SELECT set_config('app.tenant_id', $1, true)", who)
-                seen[who] = await connection.fetchval("SELECT sum(obligated) FROM market.obligation")
-        assert list(seen.values()) == [Decimal(107), Decimal(200)]
+                for view in ("market.obligation", "market.monthly"):
+                    seen[who, view] = await connection.fetchval(f"SELECT sum(obligated) FROM {view}")  # noqa: S608
+        assert list(seen.values()) == [Decimal(107), Decimal(107), Decimal(255), Decimal(255)]
     finally:
         await connection.close()
 

@@ -5,7 +5,7 @@ description = "Which agencies buy most under a NAICS code, and who leads at each
 heading = "Agencies that buy most"
 noun = ["agency"]
 definition = """
-The market is the contracts and orders of a NAICS code; vehicles such as schedules are not spending, their orders are. Money counts on the day it was obligated, amounts taken back included; an award known by its summary alone counts with its total on the day of its latest action. An agency is the office that awards (USAspending's subtier). Agencies whose actions net to zero or less are left out, and a share is of what the others spend together. The leader is the vendor with the largest obligations there.
+The market is the contracts and orders of a NAICS code; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it. An agency is the office that awards (USAspending's subtier). Agencies whose actions net to zero or less are left out, and a share is of what the others spend together. The leader is the vendor with the largest obligations there.
 """
 words = ["agencies", "agency", "buyers", "buys", "buy", "customers", "departments", "who buys", "leaders"]
 phrases = [
@@ -104,14 +104,14 @@ label = "Leader's obligations"
 words = ["leader's obligations", "obligated to the leader"]
 ---*/
 WITH sold AS (
-    SELECT coalesce(o.subagency, o.agency) AS agency, o.agency AS department, max(o.vendor) AS vendor, max(o.uei) AS uei,
-           sum(o.obligated) AS obligated, count(DISTINCT o.award_key) AS awards
-    FROM market.obligation o
-    WHERE o.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
-      AND o.naics = :naics
-      AND o.action_date >= (:as_of::date - make_interval(0, :window_months))::date
-      AND o.action_date <= :as_of::date
-    GROUP BY coalesce(o.subagency, o.agency), o.agency, o.vendor_key
+    SELECT coalesce(m.subagency, m.agency) AS agency, m.agency AS department, max(m.vendor) AS vendor, max(m.uei) AS uei,
+           sum(m.obligated) AS obligated, sum(m.awards)::bigint AS awards
+    FROM market.monthly m
+    WHERE m.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
+      AND m.naics = :naics
+      AND m.month >= date_trunc('month', :as_of::date - make_interval(0, :window_months))::date
+      AND m.month <= :as_of::date
+    GROUP BY coalesce(m.subagency, m.agency), m.agency, m.vendor_key
 ), placed AS (
     SELECT agency, department, vendor, uei, obligated, awards,
            row_number() OVER (PARTITION BY agency, department ORDER BY obligated DESC, vendor, uei) AS place

@@ -5,8 +5,8 @@ description = "How awards were competed: extent of competition, offers received,
 heading = "How awards were competed"
 noun = ["way of competing"]
 definition = """
-The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts on the day it was obligated, amounts taken back included; an award known by its summary alone counts with its total on the day of its latest action, so a window holds what had an action in it.
-Offers are those of the award, as last reported; 999 stands for 999 or more, so the middle value is shown and no mean. An award that reports no number counts in neither the middle value nor the single offers.
+The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it.
+Offers are those of the award, as last reported; an award that reports no number counts in neither column. Shares are of all obligations in the window.
 """
 words = ["competed", "offers", "bids", "bidders", "competition", "single offer", "competitive", "sole source"]
 phrases = [
@@ -73,19 +73,20 @@ additive = true
 words = ["share", "percent", "of obligations"]
 
 [[columns]]
-name = "median_offers"
-type = "count"
-unit = "offers"
-label = "Middle number of offers"
-words = ["offers", "bids", "middle number"]
-
-[[columns]]
 name = "single_offer"
 type = "count"
 unit = "awards"
 label = "Awards with one offer"
 additive = true
-words = ["one offer", "single offer"]
+words = ["one offer", "single offer", "one bid"]
+
+[[columns]]
+name = "several_offers"
+type = "count"
+unit = "awards"
+label = "Awards with several offers"
+additive = true
+words = ["several offers", "more than one offer"]
 
 [[edges]]
 param = "agency"
@@ -97,20 +98,20 @@ param = "naics"
 source = "market.opportunity"
 column = "naics"
 ---*/
-WITH award AS (
-    SELECT coalesce(max(o.extent_competed), 'Not reported') AS extent, max(o.offers) AS offers, sum(o.obligated) AS obligated
-    FROM market.obligation o
-    WHERE o.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
-      AND (:agency::text IS NULL OR o.agency_key = upper(:agency) OR o.subagency_key = upper(:agency))
-      AND (:naics::text IS NULL OR o.naics = :naics)
-      AND o.action_date >= (:as_of::date - make_interval(0, :window_months))::date
-      AND o.action_date <= :as_of::date
-    GROUP BY o.award_key
+WITH competed AS (
+    SELECT coalesce(m.extent_competed, 'Not reported') AS extent, sum(m.awards)::bigint AS awards,
+           sum(m.obligated) AS obligated, sum(m.single_offers)::bigint AS single_offer,
+           sum(m.several_offers)::bigint AS several_offers
+    FROM market.monthly m
+    WHERE m.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
+      AND (:agency::text IS NULL OR m.agency_key = upper(:agency) OR m.subagency_key = upper(:agency))
+      AND (:naics::text IS NULL OR m.naics = :naics)
+      AND m.month >= date_trunc('month', :as_of::date - make_interval(0, :window_months))::date
+      AND m.month <= :as_of::date
+    GROUP BY coalesce(m.extent_competed, 'Not reported')
+    HAVING sum(m.awards) <> 0 OR sum(m.obligated) <> 0
 )
-SELECT extent, count(*) AS awards, sum(obligated) AS obligated,
-       round(100 * sum(obligated) / nullif(sum(sum(obligated)) OVER (), 0), 1) AS share,
-       percentile_disc(0.5) WITHIN GROUP (ORDER BY offers) AS median_offers,
-       count(*) FILTER (WHERE offers = 1) AS single_offer
-FROM award
-GROUP BY extent
-ORDER BY sum(obligated) DESC, extent
+SELECT extent, awards, obligated, round(100 * obligated / nullif(sum(obligated) OVER (), 0), 1) AS share,
+       single_offer, several_offers
+FROM competed
+ORDER BY obligated DESC, extent

@@ -5,7 +5,7 @@ description = "Who holds the market: vendors by their share of obligations at an
 heading = "Competitors by share of obligations"
 noun = ["vendor", "competitor"]
 definition = """
-The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts on the day it was obligated, amounts taken back included; an award known by its summary alone counts with its total on the day of its latest action, so a window holds what had an action in it.
+The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it.
 A vendor is a UEI, and a name where a record has no UEI. Vendors whose actions in the window net to zero or less have no share; a share is of what the others hold together.
 """
 words = ["competitor", "competitors", "competes", "compete", "competing", "competition", "rivals", "share", "vendors", "leaders", "top", "win"]
@@ -102,16 +102,16 @@ source = "market.opportunity"
 column = "naics"
 ---*/
 WITH held AS (
-    SELECT max(o.vendor) AS vendor, max(o.uei) AS uei, sum(o.obligated) AS obligated,
-           count(DISTINCT o.award_key) AS awards
-    FROM market.obligation o
-    WHERE o.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
-      AND (:agency::text IS NULL OR o.agency_key = upper(:agency) OR o.subagency_key = upper(:agency))
-      AND (:naics::text IS NULL OR o.naics = :naics)
-      AND o.action_date >= (:as_of::date - make_interval(0, :window_months))::date
-      AND o.action_date <= :as_of::date
-    GROUP BY o.vendor_key
-    HAVING sum(o.obligated) > 0
+    SELECT max(m.vendor) AS vendor, max(m.uei) AS uei, sum(m.obligated) AS obligated,
+           sum(m.awards)::bigint AS awards
+    FROM market.monthly m
+    WHERE m.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
+      AND (:agency::text IS NULL OR m.agency_key = upper(:agency) OR m.subagency_key = upper(:agency))
+      AND (:naics::text IS NULL OR m.naics = :naics)
+      AND m.month >= date_trunc('month', :as_of::date - make_interval(0, :window_months))::date
+      AND m.month <= :as_of::date
+    GROUP BY m.vendor_key
+    HAVING sum(m.obligated) > 0
 )
 SELECT rank() OVER (ORDER BY obligated DESC) AS rank, vendor, uei, obligated,
        round(100 * obligated / sum(obligated) OVER (), 1) AS share, awards

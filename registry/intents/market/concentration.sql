@@ -5,7 +5,7 @@ description = "How concentrated the market is: HHI and the shares of the largest
 heading = "Concentration of the market"
 noun = ["market"]
 definition = """
-The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts on the day it was obligated, amounts taken back included; an award known by its summary alone counts with its total on the day of its latest action, so a window holds what had an action in it.
+The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it.
 The HHI is the sum of the squared shares in points, from near 0 to 10,000. Above 1,800 counts as highly concentrated, from 1,000 as moderately concentrated (Merger Guidelines of 2023). Vendors whose actions net to zero or less have no share.
 """
 words = ["concentrated", "concentration", "hhi", "open", "dominated", "handful", "few", "fragmented", "monopoly"]
@@ -108,15 +108,15 @@ source = "market.opportunity"
 column = "naics"
 ---*/
 WITH held AS (
-    SELECT max(o.vendor) AS vendor, sum(o.obligated) AS obligated
-    FROM market.obligation o
-    WHERE o.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
-      AND (:agency::text IS NULL OR o.agency_key = upper(:agency) OR o.subagency_key = upper(:agency))
-      AND (:naics::text IS NULL OR o.naics = :naics)
-      AND o.action_date >= (:as_of::date - make_interval(0, :window_months))::date
-      AND o.action_date <= :as_of::date
-    GROUP BY o.vendor_key
-    HAVING sum(o.obligated) > 0
+    SELECT max(m.vendor) AS vendor, sum(m.obligated) AS obligated
+    FROM market.monthly m
+    WHERE m.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
+      AND (:agency::text IS NULL OR m.agency_key = upper(:agency) OR m.subagency_key = upper(:agency))
+      AND (:naics::text IS NULL OR m.naics = :naics)
+      AND m.month >= date_trunc('month', :as_of::date - make_interval(0, :window_months))::date
+      AND m.month <= :as_of::date
+    GROUP BY m.vendor_key
+    HAVING sum(m.obligated) > 0
 ), shared AS (
     SELECT vendor, obligated, 100 * obligated / sum(obligated) OVER () AS share,
            row_number() OVER (ORDER BY obligated DESC, vendor) AS place

@@ -5,7 +5,7 @@ description = "How much of the market goes through which set aside: 8(a), SDVOSB
 heading = "Set aside mix"
 noun = ["set aside"]
 definition = """
-The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts on the day it was obligated, amounts taken back included; an award known by its summary alone counts with its total on the day of its latest action, so a window holds what had an action in it.
+The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it.
 A set aside is what the record of the award says; awards that report none are shown as not reported.
 """
 words = ["set aside", "set asides", "small business", "8(a)", "sdvosb", "hubzone", "wosb", "woman owned", "mix"]
@@ -88,15 +88,16 @@ source = "market.opportunity"
 column = "naics"
 ---*/
 WITH mix AS (
-    SELECT coalesce(o.set_aside, 'Not reported') AS set_aside, sum(o.obligated) AS obligated,
-           count(DISTINCT o.award_key) AS awards, count(DISTINCT o.vendor_key) AS vendors
-    FROM market.obligation o
-    WHERE o.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
-      AND (:agency::text IS NULL OR o.agency_key = upper(:agency) OR o.subagency_key = upper(:agency))
-      AND (:naics::text IS NULL OR o.naics = :naics)
-      AND o.action_date >= (:as_of::date - make_interval(0, :window_months))::date
-      AND o.action_date <= :as_of::date
-    GROUP BY coalesce(o.set_aside, 'Not reported')
+    SELECT coalesce(m.set_aside, 'Not reported') AS set_aside, sum(m.obligated) AS obligated,
+           sum(m.awards)::bigint AS awards, count(DISTINCT m.vendor_key) AS vendors
+    FROM market.monthly m
+    WHERE m.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
+      AND (:agency::text IS NULL OR m.agency_key = upper(:agency) OR m.subagency_key = upper(:agency))
+      AND (:naics::text IS NULL OR m.naics = :naics)
+      AND m.month >= date_trunc('month', :as_of::date - make_interval(0, :window_months))::date
+      AND m.month <= :as_of::date
+    GROUP BY coalesce(m.set_aside, 'Not reported')
+    HAVING sum(m.awards) <> 0 OR sum(m.obligated) <> 0
 )
 SELECT set_aside, obligated,
        round(100 * obligated / nullif(sum(obligated) OVER (), 0), 1) AS share, awards, vendors

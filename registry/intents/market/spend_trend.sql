@@ -5,7 +5,7 @@ description = "Obligations by fiscal year at an agency or under a NAICS code, wi
 heading = "Spend by fiscal year"
 noun = ["fiscal year"]
 definition = """
-The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts on the day it was obligated, amounts taken back included; an award known by its summary alone counts with its total on the day of its latest action, so a window holds what had an action in it.
+The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it.
 Fiscal years start in October and are named for the year they end in. The window is widened to whole fiscal years at its start; the year in progress is marked. The change is of the obligations on the fiscal year before, where that one is above zero.
 """
 words = ["trend", "spend", "spending", "year", "years", "growth", "grown", "budget", "history", "fiscal"]
@@ -97,19 +97,20 @@ source = "market.opportunity"
 column = "naics"
 ---*/
 WITH dated AS (
-    SELECT extract(YEAR FROM o.action_date + make_interval(0, 3))::int AS year, o.obligated, o.award_key, o.vendor_key
-    FROM market.obligation o
-    WHERE o.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
-      AND (:agency::text IS NULL OR o.agency_key = upper(:agency) OR o.subagency_key = upper(:agency))
-      AND (:naics::text IS NULL OR o.naics = :naics)
-      AND o.action_date >= (date_trunc('year', :as_of::date - make_interval(0, :window_months) + make_interval(0, 3))
+    SELECT extract(YEAR FROM m.month + make_interval(0, 3))::int AS year, m.obligated, m.awards, m.vendor_key
+    FROM market.monthly m
+    WHERE m.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
+      AND (:agency::text IS NULL OR m.agency_key = upper(:agency) OR m.subagency_key = upper(:agency))
+      AND (:naics::text IS NULL OR m.naics = :naics)
+      AND m.month >= (date_trunc('year', :as_of::date - make_interval(0, :window_months) + make_interval(0, 3))
                             - make_interval(0, 3))::date
-      AND o.action_date <= :as_of::date
+      AND m.month <= :as_of::date
 ), yearly AS (
-    SELECT year, sum(obligated) AS obligated, count(DISTINCT award_key) AS awards,
+    SELECT year, sum(obligated) AS obligated, sum(awards)::bigint AS awards,
            count(DISTINCT vendor_key) AS vendors
     FROM dated
     GROUP BY year
+    HAVING sum(awards) <> 0 OR sum(obligated) <> 0
 ), compared AS (
     SELECT year, obligated, awards, vendors,
            CASE WHEN lag(year) OVER (ORDER BY year) = year - 1 AND lag(obligated) OVER (ORDER BY year) > 0

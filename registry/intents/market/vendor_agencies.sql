@@ -69,10 +69,10 @@ additive = true
 words = ["awards", "contracts", "orders"]
 
 [[columns]]
-name = "latest_action"
+name = "latest_month"
 type = "date"
-label = "Latest action"
-words = ["latest action", "last action"]
+label = "Latest month"
+words = ["latest month", "last month"]
 
 [[edges]]
 param = "uei"
@@ -80,16 +80,16 @@ source = "market.opportunity"
 column = "incumbent_uei"
 ---*/
 WITH sold AS (
-    SELECT coalesce(o.subagency, o.agency) AS agency, o.agency AS department, sum(o.obligated) AS obligated,
-           count(DISTINCT o.award_key) AS awards, max(o.action_date) AS latest_action
-    FROM market.obligation o
-    WHERE o.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
-      AND o.uei = :uei
-      AND o.action_date >= (:as_of::date - make_interval(0, :window_months))::date
-      AND o.action_date <= :as_of::date
-    GROUP BY coalesce(o.subagency, o.agency), o.agency
-    HAVING sum(o.obligated) > 0
+    SELECT coalesce(m.subagency, m.agency) AS agency, m.agency AS department, sum(m.obligated) AS obligated,
+           sum(m.awards)::bigint AS awards, max(m.month) AS latest_month
+    FROM market.monthly m
+    WHERE m.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
+      AND m.uei = :uei
+      AND m.month >= date_trunc('month', :as_of::date - make_interval(0, :window_months))::date
+      AND m.month <= :as_of::date
+    GROUP BY coalesce(m.subagency, m.agency), m.agency
+    HAVING sum(m.obligated) > 0
 )
-SELECT agency, department, obligated, round(100 * obligated / sum(obligated) OVER (), 1) AS share, awards, latest_action
+SELECT agency, department, obligated, round(100 * obligated / sum(obligated) OVER (), 1) AS share, awards, latest_month
 FROM sold
 ORDER BY obligated DESC, agency, department

@@ -5,7 +5,7 @@ description = "What one vendor, by UEI, won in the window, from which agencies a
 heading = "Vendor profile"
 noun = ["vendor"]
 definition = """
-Contracts and orders of one UEI; vehicles are not spending, their orders are. Money counts on the day it was obligated, amounts taken back included; an award known by its summary alone counts with its total on the day of its latest action. Agencies and codes stand in the order of their obligations, the largest five.
+Contracts and orders of one UEI; vehicles are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it. Agencies and codes stand in the order of their obligations, the largest five.
 """
 words = ["vendor", "profile", "history", "won", "uei", "who is"]
 phrases = [
@@ -105,12 +105,12 @@ source = "market.opportunity"
 column = "incumbent_uei"
 ---*/
 WITH won AS (
-    SELECT o.vendor, o.obligated, o.award_key, o.action_date, o.naics, o.business_size, coalesce(o.subagency, o.agency) AS agency
-    FROM market.obligation o
-    WHERE o.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
-      AND o.uei = :uei
-      AND o.action_date >= (:as_of::date - make_interval(0, :window_months))::date
-      AND o.action_date <= :as_of::date
+    SELECT m.vendor, m.obligated, m.awards, m.month, m.naics, coalesce(m.subagency, m.agency) AS agency
+    FROM market.monthly m
+    WHERE m.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
+      AND m.uei = :uei
+      AND m.month >= date_trunc('month', :as_of::date - make_interval(0, :window_months))::date
+      AND m.month <= :as_of::date
 ), by_agency AS (
     SELECT agency, row_number() OVER (ORDER BY sum(obligated) DESC, agency) AS place
     FROM won
@@ -121,16 +121,19 @@ WITH won AS (
     FROM won
     WHERE naics IS NOT NULL
     GROUP BY naics
-), owned AS (
-    SELECT max(a.parent_vendor) AS parent
+), latest AS (
+    SELECT a.parent_vendor, a.business_size, a.latest_date
     FROM market.known_award a
     WHERE a.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
       AND a.uei = :uei
+      AND a.latest_date <= :as_of::date
+    ORDER BY a.latest_date DESC, a.award_key
+    LIMIT 1
 )
-SELECT max(won.vendor) AS vendor, :uei::text AS uei, (SELECT parent FROM owned) AS parent, sum(won.obligated) AS obligated,
-       count(DISTINCT won.award_key) AS awards,
+SELECT max(won.vendor) AS vendor, :uei::text AS uei, (SELECT parent_vendor FROM latest) AS parent, sum(won.obligated) AS obligated,
+       sum(won.awards)::bigint AS awards,
        (SELECT array_agg(agency ORDER BY place) FROM by_agency WHERE place <= 5) AS agencies,
        (SELECT array_agg(naics ORDER BY place) FROM by_code WHERE place <= 5) AS codes,
-       max(won.action_date) AS latest_action, max(won.business_size) AS business_size
+       (SELECT latest_date FROM latest) AS latest_action, (SELECT business_size FROM latest) AS business_size
 FROM won
 HAVING count(*) > 0
