@@ -5,7 +5,7 @@ fault and names the file, so that a service never starts with half a Registry.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from hashlib import sha256
 from pathlib import Path
 
@@ -49,6 +49,10 @@ class Registry:
     def plane(self, name: str) -> Plane:
         """Raises KeyError when there is no such plane."""
         return self._plane_by_name[name]
+
+    def planes_for(self, scopes: Set[str]) -> frozenset[str]:
+        """Names of the planes that these scopes may read."""
+        return frozenset(plane.name for plane in self.planes if plane.scope in scopes)
 
 
 def _statement(intent: Intent) -> Statement:

@@ -14,13 +14,13 @@ class EmbeddedProposer:
 
     def __init__(self, vocabulary: Vocabulary, intents: tuple[Intent, ...]) -> None:
         self._vocabulary = vocabulary
-        self._intents = intents
+        self._planes = frozenset(intent.plane for intent in intents)
 
     async def propose(
         self, question: str, offered: tuple[Intent, ...], kinds: tuple[str, ...], sample: int, deadline: Deadline
     ) -> tuple[str, ...]:
         """The fitting names, best first."""
         names = {intent.name for intent in offered}
-        fits = self._vocabulary.fits(question, self._intents, frozenset(kinds))
+        fits = self._vocabulary.fits(question, frozenset(kinds), self._planes)
         best = sorted((fit for fit in fits if fit.intent in names), key=lambda fit: -fit.score)
         return tuple(fit.intent for fit in best[:MAX_NAMES])

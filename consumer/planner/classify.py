@@ -85,6 +85,7 @@ class _Phrase(Struct, frozen=True):
 
     intent: int
     stems: tuple[str, ...]
+    words: frozenset[str]
     worth: float
     asks: bool
 
@@ -127,7 +128,9 @@ class Vocabulary:
         self._phrases: dict[str, list[_Phrase]] = {}
         for place, intent in enumerate(intents):
             for phrase, asks in _phrases(intent).items():
-                self._phrases.setdefault(phrase[0], []).append(_Phrase(place, phrase, _worth(phrase), asks))
+                self._phrases.setdefault(phrase[0], []).append(
+                    _Phrase(place, phrase, frozenset(phrase), _worth(phrase), asks)
+                )
         self._kinds = _kind_weights(intents)
         self._needs = tuple(
             (
@@ -137,18 +140,16 @@ class Vocabulary:
             for intent in intents
         )
 
-    def fits(self, masked: str, allowed: Iterable[Intent], kinds: Set[str]) -> tuple[Fit, ...]:
-        """The intents that a masked question asks for: the best of each clause.
+    def fits(self, masked: str, kinds: Set[str], planes: Set[str]) -> tuple[Fit, ...]:
+        """The intents of `planes` that a masked question asks for: the best of each clause.
 
         `kinds` are those whose values the question gives. What stands before a colon only introduces the list that
         follows, where one does.
         """
-        places = frozenset(self._place[intent.name] for intent in allowed if intent.name in self._place)
-        lacking = {place for place in places if self._lacks(place, kinds)}
         found: list[tuple[bool, tuple[Fit, ...]]] = []
         before: tuple[Fit, ...] = ()
         for number, clause in enumerate(clauses(masked)):
-            before = self._best(clause, number, places, lacking, {fit.intent for fit in before}, kinds)
+            before = self._best(clause, number, {fit.intent for fit in before}, kinds, planes)
             found.append((clause.introduces, before))
         listed = any(fits and not introduces for introduces, fits in found)
         best: dict[str, Fit] = {}
@@ -162,10 +163,9 @@ class Vocabulary:
         self,
         clause: Clause,
         number: int,
-        places: frozenset[int],
-        lacking: Container[int],
         before: Container[str],
         kinds: Set[str],
+        planes: Set[str],
     ) -> tuple[Fit, ...]:
         """The intent that the clause asks for, with others that declare the same phrase; none below the floor."""
         worth, whole = self._said(clause)
@@ -173,15 +173,14 @@ class Vocabulary:
         pointed = not _BACK.isdisjoint(clause.stems)
         scored: list[tuple[float, tuple[int, int], int]] = []
         candidates = set(worth).union(*(self._kinds.get(kind, ()) for kind in clause.kinds)) if owned else worth.keys()
-        for place in candidates & places:
-            said = worth.get(place, 0.0)
-            if said < 0.5 * FLOOR and not owned:
+        for place in candidates:
+            said, intent = worth.get(place, 0.0), self._intents[place]
+            if intent.plane not in planes or (said < 0.5 * FLOOR and not owned):
                 continue
-            intent = self._intents[place]
             score = said + sum(self._kinds.get(kind, {}).get(place, 0.0) for kind in clause.kinds)
             if pointed and (intent.name in before or any(edge.source in before for edge in intent.edges)):
                 score += FOLLOWS
-            scored.append((score - UNBOUND * (place in lacking), self._use(place, kinds), place))
+            scored.append((score - UNBOUND * self._lacks(place, kinds), self._use(place, kinds), place))
         if not scored:
             return ()
         score, _, chosen = max(scored, key=lambda one: (round(one[0], 6), one[1], -one[2]))
@@ -191,7 +190,8 @@ class Vocabulary:
         asked = [chosen]
         if phrase is not None and phrase.asks:
             asked += [p for p, other in whole.items() if p != chosen and other.asks and other.stems == phrase.stems]
-        return tuple(Fit(self._intents[p].name, worth.get(p, score), number) for p in asked if p in places)
+        named = (self._intents[place] for place in asked if self._intents[place].plane in planes)
+        return tuple(Fit(intent.name, worth.get(self._place[intent.name], score), number) for intent in named)
 
     def _lacks(self, place: int, kinds: Set[str]) -> bool:
         """Whether the question lacks a value that the intent needs; an edge may still bring it."""
@@ -213,8 +213,11 @@ class Vocabulary:
             for place, weight in self._words.get(word, ()):
                 worth[place] = worth.get(place, 0.0) + factor * weight
         whole: dict[int, _Phrase] = {}
+        said = frozenset(words)
         for start, word in enumerate(words):
             for phrase in self._phrases.get(word, ()):
+                if not phrase.words <= said:
+                    continue
                 best = whole.get(phrase.intent)
                 if (best is None or phrase.worth > best.worth) and _within(phrase.stems, words, start):
                     whole[phrase.intent] = phrase

@@ -96,7 +96,7 @@ def bind(intent: Intent, params: Params) -> Bound | tuple[Need, ...]:
 def _bind_one(param: Param, params: Params) -> tuple[Argument, Need | None]:
     found = params.get(param.kind)
     if _is_missing(param, params) or found is None:
-        if param.kind == "window_months" and params["fiscal_year"].status is not Status.MISSING:
+        if param.kind == "window_months" and _is_fiscal(params):
             return None, Need(param.kind, FISCAL_YEAR_NOTE)
         if param.default is None and param.required:
             return None, Need(param.kind, HOW_TO_GIVE.get(param.kind, f"give the {param.kind}"))
@@ -104,6 +104,11 @@ def _bind_one(param: Param, params: Params) -> tuple[Argument, Need | None]:
     if found.status is not Status.OK or found.value is None:
         return None, Need(param.kind, found.note or HOW_TO_GIVE.get(param.kind, f"give the {param.kind}"))
     return convert(param, found), None
+
+
+def _is_fiscal(params: Params) -> bool:
+    found = params.get("fiscal_year")
+    return found is not None and found.status is not Status.MISSING
 
 
 def convert(param: Param, found: Extracted) -> Argument:
@@ -165,15 +170,33 @@ def _sources(intent: Intent, params: Params, registry: Registry, scopes: frozens
 
 def bindable(registry: Registry, params: Params, scopes: frozenset[str]) -> tuple[Intent, ...]:
     """What this asker may run and this question can bind, directly or by an edge: all that a proposer is offered."""
-    planes = {plane.name for plane in registry.planes if plane.scope in scopes}
-    bindings = {i.name: bind(i, params) for i in registry.intents if i.plane in planes}
-    direct = frozenset(name for name, binding in bindings.items() if isinstance(binding, Bound))
-    return tuple(
-        intent
-        for intent in registry.intents
-        if (binding := bindings.get(intent.name)) is not None
-        and (isinstance(binding, Bound) or isinstance(_bind_by_edges(intent, params, binding, direct), Bound))
-    )
+    planes = registry.planes_for(scopes)
+    allowed = [intent for intent in registry.intents if intent.plane in planes]
+    direct = frozenset(intent.name for intent in allowed if _binds(intent, params))
+
+    def by_edges(intent: Intent) -> bool:
+        if direct.isdisjoint(edge.source for edge in intent.edges):
+            return False
+        needs = bind(intent, params)
+        return isinstance(needs, Bound) or isinstance(_bind_by_edges(intent, params, needs, direct), Bound)
+
+    return tuple(intent for intent in allowed if intent.name in direct or by_edges(intent))
+
+
+def _binds(intent: Intent, params: Params) -> bool:
+    """Whether `bind` binds: the same rules with nothing built."""
+    given = not intent.one_of
+    for param in intent.params:
+        if _is_missing(param, params):
+            if param.required and param.default is None:
+                return False
+            if param.kind == "window_months" and _is_fiscal(params):
+                return False
+        elif params[param.kind].status is not Status.OK:
+            return False
+        else:
+            given = given or param.name in intent.one_of
+    return given
 
 
 def spans_taken(params: Params, registry: Registry) -> dict[str, tuple[Span, ...]]:

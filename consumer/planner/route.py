@@ -42,9 +42,8 @@ def route(
     """Decides for a cleaned question. `named` is the intent that the asker named, if any."""
     if named is not None:
         return _named(named, params, registry, scopes)
-    allowed = [i for i in registry.intents if registry.plane(i.plane).scope in scopes]
     kinds = {kind for kind, found in params.items() if found.usable}
-    fits = vocabulary.fits(masked(question, spans_taken(params, registry)), allowed, kinds)
+    fits = vocabulary.fits(masked(question, spans_taken(params, registry)), kinds, registry.planes_for(scopes))
     wanted = _ordered([f.intent for f in fits], registry)
     invalid = tuple(
         Need(kind, found.note or f"give the {kind}") for kind, found in params.items() if found.status is Status.INVALID
