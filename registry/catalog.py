@@ -39,6 +39,7 @@ class Registry:
         self.folder = folder
         self.planes: tuple[Plane, ...] = tuple(planes)
         self._plane_by_name: Mapping[str, Plane] = {plane.name: plane for plane in planes}
+        self.plane_names = frozenset(self._plane_by_name)
         self.intents: tuple[Intent, ...] = tuple(sorted(intents, key=lambda i: (order[i.plane], i.name)))
         self.by_name: Mapping[str, Intent] = {intent.name: intent for intent in self.intents}
         self.statements: Mapping[str, Statement] = {i.name: _statement(i) for i in self.intents}

@@ -130,7 +130,9 @@ class Judge:
         metrics.AGREEMENT.labels(proposal.outcome.value).inc()
         metrics.UNKNOWN_NAMES.inc(proposal.unknown)
         with stage("plan"):
-            plan = validate(proposal.names, self.registry, judged.params, judged.scopes)
+            # what the question asks for and nobody was offered is named among what the plan leaves out
+            out_of_reach = set(judged.decision.wanted) - {intent.name for intent in offered}
+            plan = validate((*proposal.names, *out_of_reach), self.registry, judged.params, judged.scopes)
         if plan.nodes:
             return replace(judged, proposal=proposal, plan=plan)
         # The samples agree on nothing that can run: what the route found stands in, else the documents.

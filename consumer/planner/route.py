@@ -5,7 +5,7 @@ defaulted that the asker did not say.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -43,8 +43,11 @@ def route(
     if named is not None:
         return _named(named, params, registry, scopes)
     kinds = {kind for kind, found in params.items() if found.usable}
-    fits = vocabulary.fits(masked(question, spans_taken(params, registry)), kinds, registry.planes_for(scopes))
+    # all planes, whatever the asker may read: a part of the question that may not run is said, not lost
+    fits = vocabulary.fits(masked(question, spans_taken(params, registry)), kinds, registry.plane_names)
     wanted = _ordered([f.intent for f in fits], registry)
+    if not kinds & registry.kinds and _OF_DOCUMENTS.search(question):
+        return Decision(Route.RAG, "the question speaks of documents and gives no value to ask an intent with", wanted)
     invalid = tuple(
         Need(kind, found.note or f"give the {kind}") for kind, found in params.items() if found.status is Status.INVALID
     )
@@ -52,8 +55,6 @@ def route(
         return Decision(Route.CLARIFY, "a value that the question gives is invalid", wanted, invalid)
     if not wanted:
         return _unasked(question, params, registry)
-    if not kinds & registry.kinds and _OF_DOCUMENTS.search(question):
-        return Decision(Route.RAG, "the question speaks of documents and gives no value to ask an intent with", wanted)
     return _asked(wanted, fits, params, registry, scopes)
 
 
@@ -74,18 +75,26 @@ def _unasked(question: str, params: Params, registry: Registry) -> Decision:
 def _asked(
     wanted: tuple[str, ...], fits: Sequence[Fit], params: Params, registry: Registry, scopes: frozenset[str]
 ) -> Decision:
-    """For a question that asks for intents: one or several of them, if their values are there."""
-    bound = [n for n in wanted if isinstance(bind_with_edges(registry.by_name[n], params, registry, scopes), Bound)]
-    wrong = _wrong_values(wanted, params, registry, scopes)
+    """For a question that asks for intents: one or several of them, if they may run and their values are there."""
+    planes = registry.planes_for(scopes)
+    allowed = [name for name in wanted if registry.by_name[name].plane in planes]
+    if not allowed:
+        needed = dict.fromkeys(registry.plane(registry.by_name[name].plane).scope for name in wanted)
+        needs = tuple(Need("scope", f"this needs the scope {scope}") for scope in needed)
+        return Decision(Route.CLARIFY, "the asker may not run what the question asks for", wanted, needs)
+    bindings = {n: bind_with_edges(registry.by_name[n], params, registry, scopes) for n in allowed}
+    bound = [name for name, binding in bindings.items() if isinstance(binding, Bound)]
+    needs = _needs(bindings.values())
+    wrong = tuple(n for n in needs if n.kind in params and params[n.kind].status is not Status.MISSING)
     if not bound or wrong:
-        needs = wrong or _needs(wanted, params, registry, scopes)
+        needs = wrong or needs
         if not wrong and _is_vague(fits, params):
             return Decision(Route.RAG, "no value to ask an intent with, and only weak signs of one", wanted)
         return Decision(Route.CLARIFY, "a value is missing, ambiguous or invalid", wanted, needs)
     if len(wanted) == 1:
         return Decision(Route.INTENT, f"exactly one intent is asked for and bound: {wanted[0]}", wanted)
-    planes = dict.fromkeys(registry.by_name[n].plane for n in wanted)
-    return Decision(Route.PLAN, f"{len(wanted)} intents of {', '.join(planes)} are asked for", wanted)
+    named = dict.fromkeys(registry.by_name[n].plane for n in wanted)
+    return Decision(Route.PLAN, f"{len(wanted)} intents of {', '.join(named)} are asked for", wanted)
 
 
 def _named(name: str, params: Params, registry: Registry, scopes: frozenset[str]) -> Decision:
@@ -111,20 +120,13 @@ def _ordered(names: Sequence[str], registry: Registry) -> tuple[str, ...]:
     return tuple(intent.name for intent in registry.intents if intent.name in chosen)
 
 
-def _needs(names: Sequence[str], params: Params, registry: Registry, scopes: frozenset[str]) -> tuple[Need, ...]:
+def _needs(bindings: Iterable[Bound | tuple[Need, ...]]) -> tuple[Need, ...]:
     """What to ask for, each kind once."""
     needs: dict[str, Need] = {}
-    for name in names:
-        binding = bind_with_edges(registry.by_name[name], params, registry, scopes)
+    for binding in bindings:
         if not isinstance(binding, Bound):
             needs |= {need.kind: need for need in binding if need.kind not in needs}
     return tuple(needs.values())
-
-
-def _wrong_values(names: Sequence[str], params: Params, registry: Registry, scopes: frozenset[str]) -> tuple[Need, ...]:
-    """Values that the question gives, an asked for intent takes, and extraction could not accept."""
-    needs = _needs(names, params, registry, scopes)
-    return tuple(n for n in needs if n.kind in params and params[n.kind].status in (Status.AMBIGUOUS, Status.INVALID))
 
 
 def _is_vague(fits: Sequence[Fit], params: Params) -> bool:
