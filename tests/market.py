@@ -6,7 +6,7 @@ The private files reference the public ones: requirements hang on notices, partn
 from pathlib import Path
 from uuid import UUID
 
-from consumer.store.load import KINDS, load
+from consumer.store.load import load
 
 TENANT = UUID("c0ffee00-4b1d-4a5e-9c3f-0f1e2d3c4b5a")
 OTHER_TENANT = UUID("0ddba11e-5e7a-4c0b-8d2f-6a7b8c9d0e1f")
@@ -26,5 +26,4 @@ FILES = (
 async def fill(admin_url: str, folder: Path) -> None:
     """Loads all files through the product's own loaders."""
     for kind, names, tenant in FILES:
-        if kind in KINDS:
-            await load(kind, [folder / name for name in names], admin_url, tenant)
+        await load(kind, [folder / name for name in names], admin_url, tenant)

@@ -15,6 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
+from consumer.bench.publish import Rule
 from consumer.errors import PlannerError
 from consumer.settings import Settings
 from consumer.store.load import load as load_files
@@ -60,15 +61,15 @@ class Vendor(NamedTuple):
 
 VENDORS = (
     Vendor("QHVNLK4TWJ71", "QUILLHAVEN SYSTEMS LLC", 24),
-    Vendor("ZD7RMXK2PSN1", "OSTRELLE DATA WORKS INC", 18),
-    Vendor("MWKF9LQ3HTB1", "MARROWICK FEDERAL LLC", 13),
+    Vendor("ZD7RMXK2PSN4", "OSTRELLE DATA WORKS INC", 18),
+    Vendor("MWKF9LQ3HTB7", "MARROWICK FEDERAL LLC", 13),
     Vendor("BSPN6GXR4KD1", "BRIGHTSPAR NETWORKS INC", 11),
-    Vendor("VTCY8JLM5WQ1", "VELTRANE CYBER LLC", 9),
-    Vendor("CRVN3TKH9PX1", "CORVANE TECHNOLOGIES INC", 8),
-    Vendor("DFSL5NWQ7MG1", "DUSKFIELD SOLUTIONS LLC", 6),
-    Vendor("PLWT4EKR8ZN1", "PALEWATER ENGINEERING INC", 5),
-    Vendor("HRWD9CLS6BJ1", "HOLLOWREED CONSULTING LLC", 4),
-    Vendor("TBRG7ALY3XK1", "TAMSIN BRIDGE ANALYTICS LLC", 2),
+    Vendor("VTCY8JLM5WQ6", "VELTRANE CYBER LLC", 9),
+    Vendor("CRVN3TKH9PX9", "CORVANE TECHNOLOGIES INC", 8),
+    Vendor("DFSL5NWQ7MG9", "DUSKFIELD SOLUTIONS LLC", 6),
+    Vendor("PLWT4EKR8ZN5", "PALEWATER ENGINEERING INC", 5),
+    Vendor("HRWD9CLS6BJ7", "HOLLOWREED CONSULTING LLC", 4),
+    Vendor("TBRG7ALY3XK3", "TAMSIN BRIDGE ANALYTICS LLC", 2),
 )
 
 
@@ -153,10 +154,11 @@ def write(folder: Path, today: date) -> list[Files]:
 
 async def load(settings: Settings) -> None:
     """Loads the sample data laid around today; loading it again on the same day changes nothing."""
+    rule = Rule(k=settings.bench_k, round=settings.bench_round)
     with tempfile.TemporaryDirectory(prefix="planner-sample-") as folder:
         for files in write(Path(folder), datetime.now(UTC).date()):
             tenant = TENANT if files.private else None
-            report = await load_files(files.kind, [files.path], settings.admin_database_url, tenant)
+            report = await load_files(files.kind, [files.path], settings.admin_database_url, tenant, rule=rule)
             if report.total.rejected:
                 raise PlannerError(f"sample {files.kind}: {report.total.rejected} rows were rejected")
 
