@@ -8,7 +8,8 @@
 -- summary are taken off its total (`explained`), the rest of the total counts on the day of the summary
 -- (`summary_date`), and later actions count by themselves. So any order of loading gives the same rows.
 --
--- Sums are read from the view market.obligation, lists from market.known_award and market.known_action. A vehicle (an indefinite
+-- The view market.obligation is every dollar on its day; sums are read from it by month (0007), lists from
+-- market.known_award and market.known_action. A vehicle (an indefinite
 -- delivery contract, schedule or agreement) is not spending: its orders are. So vehicles stand in lists, marked, and
 -- never in sums.
 --
@@ -49,6 +50,7 @@ CREATE TABLE market.award (
     summary_date    date,
     explained       numeric(24, 2) NOT NULL DEFAULT 0,
     latest_date     date GENERATED ALWAYS AS (greatest(summary_date, last_action)) STORED,
+    first_date      date GENERATED ALWAYS AS (coalesce(base_date, least(start_date, greatest(summary_date, last_action)))) STORED,
     last_end        date GENERATED ALWAYS AS (greatest(current_end, potential_end)) STORED,
     competed        boolean GENERATED ALWAYS AS (CASE
         WHEN extent_competed IN ('Not competed', 'Not available for competition', 'Not competed under simplified acquisition',
@@ -65,6 +67,7 @@ COMMENT ON COLUMN market.award.current_end IS 'End of the period of performance 
 COMMENT ON COLUMN market.award.potential_end IS 'End when every option is exercised.';
 COMMENT ON COLUMN market.award.obligated IS 'Total of the award as last reported.';
 COMMENT ON COLUMN market.award.closed IS 'An action closed it out, cancelled or terminated it.';
+COMMENT ON COLUMN market.award.first_date IS 'Day of the base action; where that is not known, the start of performance or the latest action, whichever is first.';
 COMMENT ON COLUMN market.award.last_action IS 'Latest action that stands in market.action.';
 COMMENT ON COLUMN market.award.competed IS 'False for the four ways of FPDS not to compete; null where it is not reported.';
 COMMENT ON COLUMN market.award.summary_date IS 'Latest action of the summary that this row comes from; null when only actions are known.';
@@ -172,24 +175,24 @@ CREATE TABLE market.opportunity (
 );
 COMMENT ON COLUMN market.opportunity.due_date IS 'The day responses are due, as the office writes it (its own time zone).';
 
--- The two levels of agency each have an index that ends in the day, so that `agency_key = x OR subagency_key = x` is a
+-- The two levels of agency each have an index that ends in a day, so that `agency_key = x OR subagency_key = x` is a
 -- union of two short scans. Operators are = and < on uuid, text and date: those are leakproof, so they reach an index
--- under row level security; && and @> would not.
-CREATE INDEX award_by_agency    ON market.award (tenant_id, agency_key, naics, summary_date);
-CREATE INDEX award_by_subagency ON market.award (tenant_id, subagency_key, naics, summary_date);
+-- under row level security; && and @> would not. What ends from today on is a small part of all awards and asked for
+-- most; of the actions only those below zero are listed.
+CREATE INDEX award_by_agency        ON market.award (tenant_id, agency_key, naics, latest_date);
+CREATE INDEX award_by_subagency     ON market.award (tenant_id, subagency_key, naics, latest_date);
 CREATE INDEX award_by_agency_end    ON market.award (tenant_id, agency_key, naics, last_end);
 CREATE INDEX award_by_subagency_end ON market.award (tenant_id, subagency_key, naics, last_end);
-CREATE INDEX award_by_naics     ON market.award (tenant_id, naics, summary_date);
-CREATE INDEX award_by_vendor    ON market.award (tenant_id, uei, latest_date);
-CREATE INDEX award_by_parent    ON market.award (tenant_id, parent_uei) WHERE parent_uei IS NOT NULL;
-CREATE INDEX award_by_notice    ON market.award (tenant_id, solicitation_key) WHERE solicitation_key IS NOT NULL;
-CREATE INDEX award_by_piid      ON market.award (tenant_id, piid);
+CREATE INDEX award_by_naics         ON market.award (tenant_id, naics, latest_date);
+CREATE INDEX award_by_vendor        ON market.award (tenant_id, vendor_key, latest_date);
+CREATE INDEX award_by_parent        ON market.award (tenant_id, parent_uei) WHERE parent_uei IS NOT NULL;
+CREATE INDEX award_by_notice        ON market.award (tenant_id, solicitation_key) WHERE solicitation_key IS NOT NULL;
+CREATE INDEX award_by_piid          ON market.award (tenant_id, piid);
 
-CREATE INDEX action_by_agency    ON market.action (tenant_id, agency_key, naics, action_date);
-CREATE INDEX action_by_subagency ON market.action (tenant_id, subagency_key, naics, action_date);
-CREATE INDEX action_by_naics     ON market.action (tenant_id, naics, action_date);
-CREATE INDEX action_by_vendor    ON market.action (tenant_id, uei, action_date);
-CREATE INDEX action_by_award     ON market.action (tenant_id, award_key, action_date);
+CREATE INDEX action_by_award         ON market.action (tenant_id, award_key, action_date);
+CREATE INDEX taken_back_by_agency    ON market.action (tenant_id, agency_key, naics, action_date) WHERE obligated < 0;
+CREATE INDEX taken_back_by_subagency ON market.action (tenant_id, subagency_key, naics, action_date) WHERE obligated < 0;
+CREATE INDEX taken_back_by_naics     ON market.action (tenant_id, naics, action_date) WHERE obligated < 0;
 
 CREATE INDEX subaward_by_agency    ON market.subaward (tenant_id, agency_key, naics, action_date);
 CREATE INDEX subaward_by_subagency ON market.subaward (tenant_id, subagency_key, naics, action_date);
@@ -208,7 +211,7 @@ SELECT a.tenant_id, a.award_key, a.piid, a.parent_piid, a.kind, a.award_type,
        a.agency, a.subagency, a.office, a.agency_key, a.subagency_key,
        a.vendor, a.uei, a.vendor_key, a.parent_uei, a.parent_vendor, a.naics, a.psc, a.pricing,
        a.set_aside, a.extent_competed, a.competed, a.offers, a.business_size, a.state, a.solicitation, a.solicitation_key, a.description,
-       a.obligated, a.potential_value, a.base_date, a.latest_date, a.start_date, a.current_end, a.potential_end, a.last_end, a.closed,
+       a.obligated, a.potential_value, a.base_date, a.latest_date, a.first_date, a.start_date, a.current_end, a.potential_end, a.last_end, a.closed,
        a.last_action, a.summary_date, a.explained
 FROM market.award a
 WHERE a.tenant_id <> '00000000-0000-0000-0000-000000000000'

@@ -35,7 +35,7 @@ FROM market.opportunity;
 
 -- One row an award, not a vendor: a DISTINCT here would keep an index on the parent from being used.
 CREATE VIEW graph.vendor_parent WITH (security_invoker = true) AS
-SELECT tenant_id, uei, vendor, parent_uei, parent_vendor
+SELECT tenant_id, vendor_key, uei, vendor, parent_uei, parent_vendor
 FROM market.award
 WHERE parent_uei IS NOT NULL AND uei IS NOT NULL;
 

@@ -29,7 +29,7 @@ COMMENT ON TABLE market.month IS 'Contracts and orders by month, agency, vendor,
 CREATE INDEX month_by_agency    ON market.month (tenant_id, agency_key, naics, month);
 CREATE INDEX month_by_subagency ON market.month (tenant_id, subagency_key, naics, month);
 CREATE INDEX month_by_naics     ON market.month (tenant_id, naics, month);
-CREATE INDEX month_by_vendor    ON market.month (tenant_id, uei, month);
+CREATE INDEX month_by_vendor    ON market.month (tenant_id, vendor_key, month);
 
 SELECT planner.shared_table('market.month');
 GRANT SELECT ON market.month TO planner_worker;

@@ -69,7 +69,7 @@ WITH asked AS (
     SELECT v.parent_uei
     FROM graph.vendor_parent v
     WHERE v.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
-      AND v.uei = :uei
+      AND v.vendor_key = :uei
     UNION
     SELECT :uei::text
 )

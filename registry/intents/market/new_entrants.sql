@@ -5,7 +5,7 @@ description = "Which vendors won their first award in the market inside the wind
 heading = "New entrants"
 noun = ["vendor", "new entrant"]
 definition = """
-The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles are not counted. A vendor is new when the first of all its known awards there began inside the window: on the day of its base action, or where that is not known on the start of its period of performance. Obligated is the total to date of its awards there.
+The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles are not counted. A vendor is new when it had an action in the window and the first of all its known awards there began inside the window: on the day of its base action, or where that is not known on the start of its period of performance. A window of N months reaches back to the first day of the month N months ago. Obligated is the total to date of its awards there.
 """
 words = ["new", "entrant", "entrants", "newcomer", "newcomers", "first award", "first time", "emerging", "open"]
 phrases = [
@@ -93,19 +93,37 @@ param = "naics"
 source = "market.opportunity"
 column = "naics"
 ---*/
-WITH entered AS (
-    SELECT max(a.vendor) AS vendor, max(a.uei) AS uei, min(coalesce(a.base_date, least(a.start_date, a.latest_date))) AS first_award,
-           count(*) AS awards, sum(a.obligated) AS obligated,
-           array_agg(DISTINCT a.set_aside ORDER BY a.set_aside) FILTER (WHERE a.set_aside <> 'No set aside') AS set_asides
-    FROM market.known_award a
-    WHERE a.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
-      AND (:agency::text IS NULL OR a.agency_key = upper(:agency) OR a.subagency_key = upper(:agency))
-      AND (:naics::text IS NULL OR a.naics = :naics)
-      AND a.kind = 'contract'
-    GROUP BY a.vendor_key
+WITH active AS (
+    SELECT DISTINCT m.vendor_key
+    FROM market.monthly m
+    WHERE m.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
+      AND (:agency::text IS NULL OR m.agency_key = upper(:agency) OR m.subagency_key = upper(:agency))
+      AND (:naics::text IS NULL OR m.naics = :naics)
+      AND m.month >= date_trunc('month', :as_of::date - make_interval(0, :window_months))::date
+      AND m.month <= :as_of::date
+), entered AS (
+    SELECT active.vendor_key
+    FROM active
+    WHERE NOT EXISTS (
+        SELECT 1
+        FROM market.known_award a
+        WHERE a.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
+          AND (:agency::text IS NULL OR a.agency_key = upper(:agency) OR a.subagency_key = upper(:agency))
+          AND (:naics::text IS NULL OR a.naics = :naics)
+          AND a.vendor_key = active.vendor_key
+          AND a.kind = 'contract'
+          AND a.first_date < date_trunc('month', :as_of::date - make_interval(0, :window_months))::date
+    )
 )
-SELECT vendor, uei, first_award, awards, obligated, set_asides
+SELECT max(a.vendor) AS vendor, max(a.uei) AS uei, min(a.first_date) AS first_award, count(*) AS awards,
+       sum(a.obligated) AS obligated,
+       array_agg(DISTINCT a.set_aside ORDER BY a.set_aside) FILTER (WHERE a.set_aside <> 'No set aside') AS set_asides
 FROM entered
-WHERE first_award >= (:as_of::date - make_interval(0, :window_months))::date
-  AND first_award <= :as_of::date
-ORDER BY obligated DESC NULLS LAST, vendor, uei
+JOIN market.known_award a
+  ON a.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
+ AND a.vendor_key = entered.vendor_key
+WHERE (:agency::text IS NULL OR a.agency_key = upper(:agency) OR a.subagency_key = upper(:agency))
+  AND (:naics::text IS NULL OR a.naics = :naics)
+  AND a.kind = 'contract'
+GROUP BY a.vendor_key
+ORDER BY sum(a.obligated) DESC NULLS LAST, max(a.vendor), max(a.uei)

@@ -84,7 +84,7 @@ WITH sold AS (
            sum(m.awards)::bigint AS awards, max(m.month) AS latest_month
     FROM market.monthly m
     WHERE m.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
-      AND m.uei = :uei
+      AND m.vendor_key = :uei
       AND m.month >= date_trunc('month', :as_of::date - make_interval(0, :window_months))::date
       AND m.month <= :as_of::date
     GROUP BY coalesce(m.subagency, m.agency), m.agency

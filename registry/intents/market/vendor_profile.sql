@@ -108,7 +108,7 @@ WITH won AS (
     SELECT m.vendor, m.obligated, m.awards, m.month, m.naics, coalesce(m.subagency, m.agency) AS agency
     FROM market.monthly m
     WHERE m.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
-      AND m.uei = :uei
+      AND m.vendor_key = :uei
       AND m.month >= date_trunc('month', :as_of::date - make_interval(0, :window_months))::date
       AND m.month <= :as_of::date
 ), by_agency AS (
@@ -125,8 +125,8 @@ WITH won AS (
     SELECT a.parent_vendor, a.business_size, a.latest_date
     FROM market.known_award a
     WHERE a.tenant_id IN (:tenant_id, '00000000-0000-0000-0000-000000000000')
-      AND a.uei = :uei
-      AND a.latest_date <= :as_of::date
+      AND a.vendor_key = :uei
+      AND a.latest_date >= (SELECT max(month) FROM won)
     ORDER BY a.latest_date DESC, a.award_key
     LIMIT 1
 )
