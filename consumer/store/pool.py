@@ -26,9 +26,10 @@ RESET = """
 RESET SESSION AUTHORIZATION; RESET ROLE; RESET ALL; DISCARD TEMP; CLOSE ALL; UNLISTEN *;
 """
 
-# SQLSTATE classes and codes that say "not now": connection, resources, operator, rollback, lock; then read only (a
-# failover left us on a standby), a cached plan that a migration made stale, and objects being re-created.
-NOT_NOW_CLASSES = ("08", "53", "57", "40", "55")
+# SQLSTATE classes and codes that say "not now": connection, resources, operator, rollback, lock, and a login or
+# database that is being changed; then read only (a failover left us on a standby), a cached plan that a migration made
+# stale, and objects being re-created.
+NOT_NOW_CLASSES = ("08", "53", "57", "40", "55", "28", "3D")
 NOT_NOW = frozenset({"25006", "0A000", "42P10", "25P03"})
 STALE = frozenset({"25006", "0A000", "42P10"})
 """After these every connection of the pool is suspect."""
@@ -42,9 +43,10 @@ def is_transient(error: BaseException) -> bool:
     """Whether trying again on a fresh connection may help.
 
     asyncpg reports a connection that died under it as InterfaceError or InternalClientError (asyncpg#537, #784), not
-    as a connection error.
+    as a connection error. An argument that no statement can take is an InterfaceError too, and a ValueError: it stays
+    wrong however often it is tried.
     """
-    if isinstance(error, asyncpg.QueryCanceledError):
+    if isinstance(error, asyncpg.QueryCanceledError | ValueError):
         return False
     if isinstance(error, asyncpg.PostgresError):
         code = error.sqlstate or ""
@@ -59,7 +61,7 @@ async def _reset(connection: Direct) -> None:
 async def open_pool(url: str, size: int, statement_cache: int) -> asyncpg.Pool:
     """A pool of `size` connections. Raises Unreachable when Postgres does not answer."""
     try:
-        return await asyncpg.create_pool(
+        pool = await asyncpg.create_pool(
             url,
             min_size=min(2, size),
             max_size=size,
@@ -67,8 +69,11 @@ async def open_pool(url: str, size: int, statement_cache: int) -> asyncpg.Pool:
             statement_cache_size=statement_cache,
             reset=_reset,
         )
-    except (OSError, TimeoutError, asyncpg.PostgresError) as error:
+    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise Unreachable(f"Postgres: {type(error).__name__}; is it up, and is the database URL right?") from None
+    metrics.POOL_SIZE.labels("open").set_function(pool.get_size)
+    metrics.POOL_SIZE.labels("idle").set_function(pool.get_idle_size)
+    return pool
 
 
 async def close_pool(pool: asyncpg.Pool) -> None:
@@ -89,6 +94,7 @@ async def connection(pool: asyncpg.Pool, deadline: Deadline) -> AsyncGenerator[C
     except Exception as error:
         if not is_transient(error):
             raise
+        metrics.DB_RETRIES.labels(type(error).__name__).inc()
         if getattr(error, "sqlstate", None) in STALE:
             await pool.expire_connections()
         raise Transient(type(error).__name__) from error

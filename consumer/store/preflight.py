@@ -61,7 +61,8 @@ async def preflight(connection: Connection, schemas: Sequence[str], role: str = 
 
 async def inspect(pool: asyncpg.Pool, schemas: Sequence[str]) -> list[Violation]:
     """As `preflight`, over the worker's pool; sets the metric. Raises Transient when Postgres is away."""
-    async with connection(pool, Deadline.after(SECONDS)) as held:
+    # In a transaction: behind pgbouncer a statement is prepared and run on one server only inside one.
+    async with connection(pool, Deadline.after(SECONDS)) as held, held.transaction(readonly=True):
         found = await preflight(held, schemas)
     metrics.TENANCY_VIOLATIONS.set(len(found))
     return found
