@@ -98,7 +98,7 @@ def load_registry(settings: Settings) -> Registry:
 async def judge(settings: Settings) -> AsyncGenerator[Judge, None]:
     """All stages before a query, without Kafka or a database: what `planner explain` and `planner eval` run."""
     loaded = load_registry(settings)
-    vocabulary = Vocabulary(loaded.intents)
+    vocabulary = Vocabulary(loaded.intents, loaded.reference.synonyms)
     async with open_inference(settings, loaded, vocabulary) as inference:
         cache = PlanCache(0)
         yield Judge(loaded, guard_of(loaded), vocabulary, inference.proposer, settings.samples, cache)
@@ -114,7 +114,7 @@ async def answerer(settings: Settings) -> AsyncGenerator[Answerer, None]:
     if not settings.database_url:
         raise Misconfigured("PLANNER_DATABASE_URL is not set; the worker reads as the role planner_worker")
     loaded = load_registry(settings)
-    vocabulary = Vocabulary(loaded.intents)
+    vocabulary = Vocabulary(loaded.intents, loaded.reference.synonyms)
     pool = await open_pool(settings.database_url, settings.database_pool, settings.statement_cache)
     try:
         schemas = schemas_of(loaded)
@@ -144,6 +144,17 @@ async def _alongside(work: Coroutine[None, None, None]) -> AsyncGenerator[None, 
     finally:
         task.cancel()
         await asyncio.wait({task})
+
+
+@contextlib.asynccontextmanager
+async def _watched(pool: asyncpg.Pool, loaded: Registry) -> AsyncGenerator[None, None]:
+    """Inspects the database now and then while the block runs."""
+    watching = asyncio.create_task(watch(pool, schemas_of(loaded)))
+    try:
+        yield
+    finally:
+        watching.cancel()
+        await asyncio.wait([watching])
 
 
 def _transactions(pool: asyncpg.Pool, settings: Settings) -> Transaction:
