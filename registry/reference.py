@@ -75,7 +75,8 @@ class Reference(Struct, frozen=True, kw_only=True):
     `naics` maps a code to whether it is retired, `compartments` a mark in capitals to what it is, `dimensions` a kind
     (such as `labor_category`) to its spellings and codes. `otherwise` says when capitals that are an agency's
     abbreviation and something else too may mean the agency: `never`, `at` (behind a word such as at or by), or `place`
-    (the same, for they are a state's code as well).
+    (the same, for they are a state's code as well). `synonyms` maps a word of questions to the one that intents are
+    found by.
     """
 
     agencies: Spellings[Agency]
@@ -84,6 +85,7 @@ class Reference(Struct, frozen=True, kw_only=True):
     compartments: Mapping[str, Compartment]
     dimensions: Mapping[str, Spellings[str]]
     otherwise: Mapping[str, str] = {}
+    synonyms: Mapping[str, str] = {}
 
     @property
     def words(self) -> frozenset[str]:
@@ -121,6 +123,7 @@ def load(folder: str) -> Reference:
         clearances=Spellings(clearances),
         compartments=compartments,
         dimensions={kind: Spellings(table) for kind, table in dimensions.items()},
+        synonyms={w: row["as"] for row in _rows(path / "synonyms.csv") for w in row["words"].split(";")},
         otherwise={row["word"].lower(): row["unless"] for row in _rows(path / "otherwise.csv")},
     )
 

@@ -17,6 +17,8 @@ from registry import Intent
 
 NAME_WEIGHT, WORD_WEIGHT, PART_WEIGHT, PHRASE_WEIGHT = 1.0, 1.0, 0.7, 0.4
 """Of a word that stands in an intent's name, alone among its words, as part of one of those, or in a phrase."""
+AGAIN = 0.1
+"""What each further declaration of a word adds."""
 WORD_BONUS, STOP_BONUS = 1.0, 0.4
 """What each word of a phrase is worth beside its own weight, where a clause holds the whole phrase in order."""
 KIND_WEIGHT = 0.7
@@ -60,6 +62,9 @@ _IRREGULAR = {
     **dict.fromkeys(("longest", "longer"), "long"),
     **dict.fromkeys(("subs", "subcontracts", "subcontractors", "subcontracting"), "subcontractor"),
 }
+
+
+_NONE: Mapping[int, float] = {}
 
 
 class Fit(Struct, frozen=True):
@@ -112,10 +117,11 @@ def stems(text: str) -> tuple[str, ...]:
 class Vocabulary:
     """The words of the Registry's intents, weighed once."""
 
-    def __init__(self, intents: Sequence[Intent]) -> None:
+    def __init__(self, intents: Sequence[Intent], synonyms: Mapping[str, str] | None = None) -> None:
         self._intents = tuple(intents)
+        self._same = {stem(word): stem(as_) for word, as_ in (synonyms or {}).items()}
         self._place = {intent.name: place for place, intent in enumerate(intents)}
-        own = [_weights(intent) for intent in intents]
+        own = [self._merged(_weights(intent)) for intent in intents]
         spread: dict[str, float] = {}
         for weights in own:
             for word, weight in weights.items():
@@ -127,7 +133,8 @@ class Vocabulary:
                 self._words.setdefault(word, []).append((place, weight * rarity))
         self._phrases: dict[str, list[_Phrase]] = {}
         for place, intent in enumerate(intents):
-            for phrase, asks in _phrases(intent).items():
+            for declared, asks in _phrases(intent).items():
+                phrase = self._plain(declared)
                 self._phrases.setdefault(phrase[0], []).append(
                     _Phrase(place, phrase, frozenset(phrase), _worth(phrase), asks)
                 )
@@ -177,21 +184,30 @@ class Vocabulary:
             said, intent = worth.get(place, 0.0), self._intents[place]
             if intent.plane not in planes or (said < 0.5 * FLOOR and not owned):
                 continue
-            score = said + sum(self._kinds.get(kind, {}).get(place, 0.0) for kind in clause.kinds)
+            score = said + sum(self._kinds.get(kind, _NONE).get(place, 0.0) for kind in clause.kinds)
             if pointed and (intent.name in before or any(edge.source in before for edge in intent.edges)):
                 score += FOLLOWS
-            scored.append((score - UNBOUND * self._lacks(place, kinds), self._use(place, kinds), place))
+            if score >= FLOOR:
+                scored.append((score - UNBOUND * self._lacks(place, kinds), self._use(place, kinds), place))
         if not scored:
             return ()
         score, _, chosen = max(scored, key=lambda one: (round(one[0], 6), one[1], -one[2]))
-        if score < FLOOR:
-            return ()
         phrase = whole.get(chosen)
         asked = [chosen]
         if phrase is not None and phrase.asks:
             asked += [p for p, other in whole.items() if p != chosen and other.asks and other.stems == phrase.stems]
         named = (self._intents[place] for place in asked if self._intents[place].plane in planes)
         return tuple(Fit(intent.name, worth.get(self._place[intent.name], score), number) for intent in named)
+
+    def _plain(self, words: Iterable[str]) -> tuple[str, ...]:
+        return tuple(self._same.get(word, word) for word in words)
+
+    def _merged(self, weights: Mapping[str, float]) -> dict[str, float]:
+        merged: dict[str, float] = {}
+        for word, weight in weights.items():
+            same = self._same.get(word, word)
+            merged[same] = max(weight, merged.get(same, 0.0))
+        return merged
 
     def _lacks(self, place: int, kinds: Set[str]) -> bool:
         """Whether the question lacks a value that the intent needs; an edge may still bring it."""
@@ -206,10 +222,11 @@ class Vocabulary:
     def _said(self, clause: Clause) -> tuple[dict[int, float], dict[int, _Phrase]]:
         """What the words of a clause are worth to each intent that declares one of them, and the phrases that it holds
         whole."""
-        words = clause.stems
+        words = self._plain(clause.stems)
+        weak = self._plain(clause.weak)
         worth: dict[int, float] = {}
         for word in dict.fromkeys(words):
-            factor = WEAK if word in clause.weak else 1.0
+            factor = WEAK if word in weak else 1.0
             for place, weight in self._words.get(word, ()):
                 worth[place] = worth.get(place, 0.0) + factor * weight
         whole: dict[int, _Phrase] = {}
@@ -266,14 +283,20 @@ def _precedes_value(tokens: Sequence[str], at: int) -> bool:
 
 
 def _kind_weights(intents: Sequence[Intent]) -> Mapping[str, Mapping[int, float]]:
-    takers: dict[str, list[int]] = {}
-    for place, intent in enumerate(intents):
-        for kind in {param.kind for param in intent.params}:
-            takers.setdefault(kind, []).append(place)
-    return {
-        kind: dict.fromkeys(places, KIND_WEIGHT * math.log(1 + len(intents) / len(places)))
-        for kind, places in takers.items()
+    """By kind, and by kind with a role (`window_months_ahead`), what a value of it is worth to each intent."""
+    roles = {(p.kind, p.role) for intent in intents for p in intent.params} | {
+        (p.kind, None) for intent in intents for p in intent.params
     }
+    weights: dict[str, dict[int, float]] = {}
+    for kind, role in roles:
+        takers = [
+            place
+            for place, intent in enumerate(intents)
+            if any(p.kind == kind and (role is None or p.role in (None, role)) for p in intent.params)
+        ]
+        weight = KIND_WEIGHT * math.log(1 + len(intents) / len(takers))
+        weights[kind if role is None else f"{kind}_{role}"] = dict.fromkeys(takers, weight)
+    return weights
 
 
 def _weights(intent: Intent) -> dict[str, float]:
@@ -281,8 +304,10 @@ def _weights(intent: Intent) -> dict[str, float]:
 
     def weigh(words: Iterable[str], weight: float) -> None:
         for word in words:
-            if word not in _STOP:
-                weights[word] = max(weight, weights.get(word, 0.0))
+            if word in _STOP:
+                continue
+            known = weights.get(word, 0.0)
+            weights[word] = max(weight, known) + AGAIN * (known > 0.0)
 
     for phrase in intent.phrases:
         weigh(stems(phrase), PHRASE_WEIGHT)

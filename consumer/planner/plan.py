@@ -200,8 +200,14 @@ def _binds(intent: Intent, params: Params) -> bool:
 
 
 def spans_taken(params: Params, registry: Registry) -> dict[str, tuple[Span, ...]]:
-    """Where the values stand whose kinds some intent takes. What none takes (a set aside) is part of the wording."""
-    return {kind: found.spans for kind, found in params.items() if kind in registry.kinds}
+    """Where the values stand whose kinds some intent takes, by kind and role (`window_months_ahead`).
+
+    What none takes (a set aside) is part of the wording."""
+    return {
+        kind if found.role is None else f"{kind}_{found.role}": found.spans
+        for kind, found in params.items()
+        if kind in registry.kinds
+    }
 
 
 def validate(names: Iterable[str], registry: Registry, params: Params, scopes: frozenset[str]) -> Plan:

@@ -22,7 +22,7 @@ _OF_DOCUMENTS = re.compile(
     re.IGNORECASE,
 )
 """Words that ask for what is written somewhere; beside a value of an intent they say nothing."""
-STRONG = 3.0
+STRONG = 2.0
 """A score that only an intent's own words reach: below it a document may know better."""
 
 

@@ -14,7 +14,7 @@ TS_SCI.
 No polygraph is recorded, so a count by polygraph is always withheld. Without a clearance there is a row for every
 level from SECRET up. wider_group is the smallest published group that holds this one and more people.
 """
-words = ["cleared", "clearance", "clearances", "holders", "holder", "headcount", "anyone", "people", "bench", "staff",
+words = ["cleared", "clearance", "clearances", "holders", "holder", "headcount", "number", "anyone", "people", "bench", "staff",
          "read in", "poly", "polygraph", "indoctrinated"]
 phrases = [
   "how many ts sci people do we have",

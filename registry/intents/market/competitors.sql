@@ -5,10 +5,15 @@ description = "Who holds the market: vendors by their share of obligations at an
 heading = "Competitors by share of obligations"
 noun = ["vendor", "competitor"]
 definition = """
-The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it.
-A vendor is a UEI, and a name where a record has no UEI. Vendors whose actions in the window net to zero or less have no share; a share is of what the others hold together.
+The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or
+of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated,
+amounts taken back included; an award known by its summary alone counts with its total in the month of its latest
+action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action
+in it.
+A vendor is a UEI, and a name where a record has no UEI. Vendors whose actions in the window net to zero or less have
+no share; a share is of what the others hold together.
 """
-words = ["competitor", "competitors", "competes", "compete", "competing", "competition", "rivals", "share", "vendors", "leaders", "top", "win"]
+words = ["competitor", "competitors", "competes", "compete", "competing", "rivals", "share", "vendors", "leaders", "top", "win"]
 phrases = [
   "who competes for",
   "who are our biggest competitors",

@@ -5,9 +5,12 @@ description = "What one vendor, by UEI, won in the window, from which agencies a
 heading = "Vendor profile"
 noun = ["vendor"]
 definition = """
-Contracts and orders of one UEI; vehicles are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it. Agencies and codes stand in the order of their obligations, the largest five.
+Contracts and orders of one UEI; vehicles are not spending, their orders are. Money counts in the month it was
+obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its
+latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an
+action in it. Agencies and codes stand in the order of their obligations, the largest five.
 """
-words = ["vendor", "profile", "history", "won", "uei", "who is"]
+words = ["vendor", "profile", "history", "won", "awarded", "uei", "who is"]
 phrases = [
   "vendor profile",
   "profile of the vendor",
