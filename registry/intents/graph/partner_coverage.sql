@@ -5,7 +5,9 @@ description = "Which skills that an opportunity requires each partner lists."
 heading = "Partners that cover the requirements"
 noun = ["partner"]
 definition = """
-The id is that of an opportunity, for all of its requirements, or that of one requirement, for that one alone. Covered skills are those that a requirement names and the partner lists among its capabilities, letter case aside. It is a list of words that agree, not a judgement of the partner.
+The id is that of an opportunity, for all of its requirements, or that of one requirement, for that one alone. Covered
+skills are those that a requirement names and the partner lists among its capabilities, letter case aside. It is a
+list of words that agree, not a judgement of the partner.
 """
 words = ["partners", "cover", "covers", "coverage", "fill", "fills", "team", "teaming"]
 phrases = [

@@ -5,7 +5,9 @@ description = "Which skills that an opportunity requires no partner of ours list
 heading = "Requirement gaps"
 noun = ["requirement"]
 definition = """
-The id is that of an opportunity, for all of its requirements, or that of one requirement, for that one alone. A gap is a skill that a requirement names and no partner lists among its capabilities, letter case aside. Our own staff play no part in it.
+The id is that of an opportunity, for all of its requirements, or that of one requirement, for that one alone. A gap
+is a skill that a requirement names and no partner lists among its capabilities, letter case aside. Our own staff play
+no part in it.
 """
 words = ["gap", "gaps", "missing", "uncovered", "lack", "short"]
 phrases = [

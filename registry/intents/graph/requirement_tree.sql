@@ -5,7 +5,9 @@ description = "The requirements of an opportunity as a tree: top level ones and 
 heading = "Requirement tree"
 noun = ["requirement"]
 definition = """
-The id is that of an opportunity, for all of its requirements, or that of one requirement, for it and those under it. Levels start at 1 and end at 8: what lies deeper is not shown. A requirement whose parent is not known stands at the top.
+The id is that of an opportunity, for all of its requirements, or that of one requirement, for it and those under it.
+Levels start at 1 and end at 8: what lies deeper is not shown. A requirement whose parent is not known stands at the
+top.
 """
 words = ["tree", "break", "breakdown", "under", "hierarchy", "top level", "structure", "requirements", "decompose"]
 phrases = [

@@ -5,7 +5,8 @@ description = "Who owns a vendor, by UEI, and which other vendors the same paren
 heading = "Parent and sister firms"
 noun = ["vendor"]
 definition = """
-Parents as the records of awards name them. The relation says what a vendor is to the one that was asked about: itself, its sister under one parent, or its subsidiary.
+Parents as the records of awards name them. The relation says what a vendor is to the one that was asked about:
+itself, its sister under one parent, or its subsidiary.
 """
 words = ["parent", "owns", "owned", "ownership", "subsidiary", "subsidiaries", "sister", "affiliates", "family"]
 phrases = [

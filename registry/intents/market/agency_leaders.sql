@@ -5,7 +5,12 @@ description = "Which agencies buy most under a NAICS code, and who leads at each
 heading = "Agencies that buy most"
 noun = ["agency"]
 definition = """
-The market is the contracts and orders of a NAICS code; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it. An agency is the office that awards (USAspending's subtier). Agencies whose actions net to zero or less are left out, and a share is of what the others spend together. The leader is the vendor with the largest obligations there.
+The market is the contracts and orders of a NAICS code; vehicles such as schedules are not spending, their orders are.
+Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts
+with its total in the month of its latest action. A window of N months reaches back to the first day of the month N
+months ago; awards are those with an action in it. An agency is the office that awards (USAspending's subtier).
+Agencies whose actions net to zero or less are left out, and a share is of what the others spend together. The leader
+is the vendor with the largest obligations there.
 """
 words = ["agencies", "agency", "buyers", "buys", "buy", "customers", "departments", "who buys", "leaders"]
 phrases = [

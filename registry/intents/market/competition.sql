@@ -5,8 +5,13 @@ description = "How awards were competed: extent of competition, offers received,
 heading = "How awards were competed"
 noun = ["way of competing"]
 definition = """
-The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it.
-Offers are those of the award, as last reported; an award that reports no number counts in neither column. Shares are of all obligations in the window.
+The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or
+of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated,
+amounts taken back included; an award known by its summary alone counts with its total in the month of its latest
+action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action
+in it.
+Offers are those of the award, as last reported; an award that reports no number counts in neither column. Shares are
+of all obligations in the window.
 """
 words = ["competed", "offers", "bids", "bidders", "competition", "single offer", "competitive", "sole source"]
 phrases = [

@@ -5,8 +5,14 @@ description = "How concentrated the market is: HHI and the shares of the largest
 heading = "Concentration of the market"
 noun = ["market"]
 definition = """
-The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it.
-The HHI is the sum of the squared shares in points, from near 0 to 10,000. Above 1,800 counts as highly concentrated, from 1,000 as moderately concentrated (Merger Guidelines of 2023). Vendors whose actions net to zero or less have no share.
+The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or
+of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated,
+amounts taken back included; an award known by its summary alone counts with its total in the month of its latest
+action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action
+in it.
+The HHI is the sum of the squared shares in points, from near 0 to 10,000. Above 1,800 counts as highly concentrated,
+from 1,000 as moderately concentrated (Merger Guidelines of 2023). Vendors whose actions net to zero or less have no
+share.
 """
 words = ["concentrated", "concentration", "hhi", "open", "dominated", "handful", "few", "fragmented", "monopoly"]
 phrases = [

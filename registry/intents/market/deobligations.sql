@@ -5,7 +5,9 @@ description = "Which vendors had money taken back, how much and when."
 heading = "Money taken back"
 noun = ["vendor"]
 definition = """
-Actions below zero of contracts, orders and vehicles inside the window, at an agency (a department or an office of it that awards), under a NAICS code, or both. Taken back is their sum, shown above zero; it says nothing of why. Only actions show it: an award known by its summary alone shows none.
+Actions below zero of contracts, orders and vehicles inside the window, at an agency (a department or an office of it
+that awards), under a NAICS code, or both. Taken back is their sum, shown above zero; it says nothing of why. Only
+actions show it: an award known by its summary alone shows none.
 """
 words = ["deobligation", "deobligations", "taken back", "reduced", "cut", "cuts", "withdrawn", "clawed back", "lost funding"]
 phrases = [

@@ -5,7 +5,10 @@ description = "How long contracts of the market run, as planned with all options
 heading = "How long contracts run"
 noun = ["market"]
 definition = """
-All known contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both, with a start and an end; vehicles are not counted. A length is from the start of performance to the potential end, or to the current end where no potential end is known, in months of 30.4375 days, rounded. A quarter of the contracts runs no longer than the short quarter and a quarter runs longer than the long quarter.
+All known contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of
+both, with a start and an end; vehicles are not counted. A length is from the start of performance to the potential
+end, or to the current end where no potential end is known, in months of 30.4375 days, rounded. A quarter of the
+contracts runs no longer than the short quarter and a quarter runs longer than the long quarter.
 """
 words = ["long", "last", "length", "duration", "typical", "usually", "run", "term"]
 phrases = [

@@ -5,7 +5,10 @@ description = "Which awards are being performed today, by whom, and when they en
 heading = "Incumbents"
 noun = ["award"]
 definition = """
-The list holds contracts and orders, and vehicles marked as such, of an agency (a department or an office of it that awards), of a NAICS code, or of both. An award is active while its current end lies ahead; one without a current end, while its potential end does. Awards that an action closed out, cancelled or terminated are not listed. Obligated is the award's total to date.
+The list holds contracts and orders, and vehicles marked as such, of an agency (a department or an office of it that
+awards), of a NAICS code, or of both. An award is active while its current end lies ahead; one without a current end,
+while its potential end does. Awards that an action closed out, cancelled or terminated are not listed. Obligated is
+the award's total to date.
 """
 words = ["incumbent", "incumbents", "holds", "hold", "holder", "current", "today", "active", "contract holder", "option"]
 phrases = [

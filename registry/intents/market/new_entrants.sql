@@ -5,7 +5,11 @@ description = "Which vendors won their first award in the market inside the wind
 heading = "New entrants"
 noun = ["vendor", "new entrant"]
 definition = """
-The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles are not counted. A vendor is new when it had an action in the window and the first of all its known awards there began inside the window: on the day of its base action, or where that is not known on the start of its period of performance. A window of N months reaches back to the first day of the month N months ago. Obligated is the total to date of its awards there.
+The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or
+of both; vehicles are not counted. A vendor is new when it had an action in the window and the first of all its known
+awards there began inside the window: on the day of its base action, or where that is not known on the start of its
+period of performance. A window of N months reaches back to the first day of the month N months ago. Obligated is the
+total to date of its awards there.
 """
 words = ["new", "entrant", "entrants", "newcomer", "newcomers", "first award", "first time", "emerging", "open"]
 phrases = [

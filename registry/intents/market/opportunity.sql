@@ -5,7 +5,9 @@ description = "The market behind a notice: its agency, code and set aside, and t
 heading = "The market behind the opportunity"
 noun = ["opportunity", "award"]
 definition = """
-A notice of SAM.gov by its id. The incumbent is the vendor of an award that carries the notice's solicitation number or award number, hyphens and spaces aside; a notice whose number no known award carries has none, which is usual for work that is solicited anew. Several awards under one number are several rows.
+A notice of SAM.gov by its id. The incumbent is the vendor of an award that carries the notice's solicitation number
+or award number, hyphens and spaces aside; a notice whose number no known award carries has none, which is usual for
+work that is solicited anew. Several awards under one number are several rows.
 """
 words = ["incumbent", "opportunity", "notice", "solicitation", "behind", "market of"]
 phrases = [

@@ -5,7 +5,11 @@ description = "Which awards end inside the coming months, with the incumbent on 
 heading = "Recompetes"
 noun = ["award", "recompete"]
 definition = """
-The list holds contracts and orders, and vehicles marked as such, of an agency (a department or an office of it that awards), of a NAICS code, or of both. An award is up when its current end or its potential end lies between today and the end of the window; ends says which: final when no option is left behind that day, option when one could still extend it. Awards that an action closed out, cancelled or terminated are not listed. Obligated is the award's total to date.
+The list holds contracts and orders, and vehicles marked as such, of an agency (a department or an office of it that
+awards), of a NAICS code, or of both. An award is up when its current end or its potential end lies between today and
+the end of the window; ends says which: final when no option is left behind that day, option when one could still
+extend it. Awards that an action closed out, cancelled or terminated are not listed. Obligated is the award's total to
+date.
 """
 words = ["recompete", "recompetes", "expire", "expires", "expiring", "ending", "end", "upcoming", "rebid", "renewal", "follow on"]
 phrases = [

@@ -5,7 +5,11 @@ description = "How much of the market goes through which set aside: 8(a), SDVOSB
 heading = "Set aside mix"
 noun = ["set aside"]
 definition = """
-The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it.
+The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or
+of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated,
+amounts taken back included; an award known by its summary alone counts with its total in the month of its latest
+action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action
+in it.
 A set aside is what the record of the award says; awards that report none are shown as not reported.
 """
 words = ["set aside", "set asides", "small business", "8(a)", "sdvosb", "hubzone", "wosb", "woman owned", "mix"]

@@ -5,7 +5,10 @@ description = "Which awards were not competed, with vendor, amount and reason."
 heading = "Awards that were not competed"
 noun = ["award"]
 definition = """
-The list holds contracts and orders, and vehicles marked as such, of an agency (a department or an office of it that awards), of a NAICS code, or of both. An award is sole source when its extent competed is not competed, not available for competition, not competed under simplified acquisition, or a noncompetitive delivery order, and it had an action in the window. Obligated is the award's total to date.
+The list holds contracts and orders, and vehicles marked as such, of an agency (a department or an office of it that
+awards), of a NAICS code, or of both. An award is sole source when its extent competed is not competed, not available
+for competition, not competed under simplified acquisition, or a noncompetitive delivery order, and it had an action
+in the window. Obligated is the award's total to date.
 """
 words = ["sole source", "noncompetitive", "not competed", "uncompeted", "single source", "directed"]
 phrases = [

@@ -5,8 +5,14 @@ description = "Obligations by fiscal year at an agency or under a NAICS code, wi
 heading = "Spend by fiscal year"
 noun = ["fiscal year"]
 definition = """
-The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated, amounts taken back included; an award known by its summary alone counts with its total in the month of its latest action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action in it.
-Fiscal years start in October and are named for the year they end in. The window is widened to whole fiscal years at its start; the year in progress is marked. The change is of the obligations on the fiscal year before, where that one is above zero.
+The market is the contracts and orders of an agency (a department or an office of it that awards), of a NAICS code, or
+of both; vehicles such as schedules are not spending, their orders are. Money counts in the month it was obligated,
+amounts taken back included; an award known by its summary alone counts with its total in the month of its latest
+action. A window of N months reaches back to the first day of the month N months ago; awards are those with an action
+in it.
+Fiscal years start in October and are named for the year they end in. The window is widened to whole fiscal years at
+its start; the year in progress is marked. The change is of the obligations on the fiscal year before, where that one
+is above zero.
 """
 words = ["trend", "spend", "spending", "year", "years", "growth", "grown", "budget", "history", "fiscal"]
 phrases = [

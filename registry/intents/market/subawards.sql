@@ -5,7 +5,9 @@ description = "Who subs to whom: primes and their first tier subcontractors at a
 heading = "Primes and their subcontractors"
 noun = ["subcontractor"]
 definition = """
-Subawards that primes report of their first tier, by the agency and NAICS code of the prime award, or by a UEI that is the prime or the subcontractor; counted on the day of the subaward, amounts taken back included. Reporting starts at 30,000 dollars and lags, so the window reaches back ten years unless the question says otherwise.
+Subawards that primes report of their first tier, by the agency and NAICS code of the prime award, or by a UEI that is
+the prime or the subcontractor; counted on the day of the subaward, amounts taken back included. Reporting starts at
+30,000 dollars and lags, so the window reaches back ten years unless the question says otherwise.
 """
 words = ["subaward", "subawards", "subs", "subcontractor", "subcontractors", "subcontracts", "primes", "prime", "teams", "teaming", "small subs"]
 phrases = [

@@ -5,7 +5,9 @@ description = "Which agencies one vendor, by UEI, sells to, and how much of its 
 heading = "Agencies of the vendor"
 noun = ["agency"]
 definition = """
-Contracts and orders of one UEI in the window, as in the vendor's profile. An agency is the office that awards (USAspending's subtier). Agencies where the actions net to zero or less are left out, and a share is of what the others obligated together.
+Contracts and orders of one UEI in the window, as in the vendor's profile. An agency is the office that awards
+(USAspending's subtier). Agencies where the actions net to zero or less are left out, and a share is of what the
+others obligated together.
 """
 words = ["agencies", "agency", "customers", "sells", "vendor", "uei", "bought"]
 phrases = [
