@@ -26,10 +26,9 @@ RESET = """
 RESET SESSION AUTHORIZATION; RESET ROLE; RESET ALL; DISCARD TEMP; CLOSE ALL; UNLISTEN *;
 """
 
-# SQLSTATE classes and codes that say "not now": connection, resources, operator, rollback, lock, and a login or
-# database that is being changed; then read only (a failover left us on a standby), a cached plan that a migration made
-# stale, and objects being re-created.
-NOT_NOW_CLASSES = ("08", "53", "57", "40", "55", "28", "3D")
+# SQLSTATE classes and codes that say "not now": connection, resources, operator, rollback, lock; then read only (a
+# failover left us on a standby), a cached plan that a migration made stale, and objects being re-created.
+NOT_NOW_CLASSES = ("08", "53", "57", "40", "55")
 NOT_NOW = frozenset({"25006", "0A000", "42P10", "25P03"})
 STALE = frozenset({"25006", "0A000", "42P10"})
 """After these every connection of the pool is suspect."""
@@ -87,12 +86,15 @@ async def close_pool(pool: asyncpg.Pool) -> None:
 async def connection(pool: asyncpg.Pool, deadline: Deadline) -> AsyncGenerator[Connection, None]:
     """A connection of the pool for the block. Raises Transient when none can be had in time or it breaks inside."""
     started = time.perf_counter()
+    connected = False
     try:
         async with pool.acquire(timeout=max(0.001, deadline.remaining())) as held:
+            connected = True
             metrics.POOL_WAIT.observe(time.perf_counter() - started)
             yield held
     except Exception as error:
-        if not is_transient(error):
+        # Whatever keeps us from a connection is the server's matter: a login refused for now is no fault of a question.
+        if connected and not is_transient(error):
             raise
         metrics.DB_RETRIES.labels(type(error).__name__).inc()
         if getattr(error, "sqlstate", None) in STALE:
