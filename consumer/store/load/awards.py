@@ -99,5 +99,8 @@ SUMMARIES = Layout(
 )
 
 LOADER = CsvLoader(
-    kind="awards", tenancy=Tenancy.EITHER, layouts=(ACTIONS, SUMMARIES), locks=("market.award", "market.action")
+    kind="awards",
+    tenancy=Tenancy.EITHER,
+    layouts=(ACTIONS, SUMMARIES),
+    tables=("market.award", "market.action", "market.month"),
 )

@@ -49,7 +49,7 @@ LAYOUT = Layout(
     check=whole,
 )
 
-LOADER = CsvLoader(kind="bench", tenancy=Tenancy.PRIVATE, layouts=(LAYOUT,), locks=("bench.person",))
+LOADER = CsvLoader(kind="bench", tenancy=Tenancy.PRIVATE, layouts=(LAYOUT,), tables=("bench.person",))
 
 
 async def publish_if_due(connection: Connection, tenant: UUID, rule: Rule) -> bool:

@@ -17,21 +17,21 @@ MANY_ROWS = 1_000
 
 
 class CsvLoader(Struct, frozen=True, kw_only=True):
-    """One KIND of CSV files. `others` gives the layouts of the other kinds, for the hint at a mistaken one."""
+    """One KIND of CSV files. `tables` are those that a load of it writes, of which one load at a time is let in."""
 
     kind: str
     tenancy: Tenancy
     layouts: tuple[Layout, ...]
-    locks: tuple[str, ...]
+    tables: tuple[str, ...]
 
     async def load(self, connection: Connection, path: Path, tenant: UUID, progress: Progress) -> FileReport:
-        await lock(connection, self.locks)
+        await lock(connection, self.tables)
         counts = Counts()
         with Rejects(path) as rejects, opened(path) as sources:
             for source in sources:
                 counts += await self._load(connection, source, path, tenant, progress, rejects)
         if counts.loaded + counts.updated >= MANY_ROWS:
-            await analyze(connection, self.locks)
+            await analyze(connection, self.tables)
         rejected = Counts(rejected=rejects.count)
         return FileReport(path=path, counts=counts + rejected, rejects=rejects.path if rejects.count else None)
 

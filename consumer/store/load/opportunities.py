@@ -37,4 +37,4 @@ LAYOUT = Layout(
     needs=("NoticeId", "Title", "Department/Ind.Agency", "ResponseDeadLine", "NaicsCode"),
 )
 
-LOADER = CsvLoader(kind="opportunities", tenancy=Tenancy.PUBLIC, layouts=(LAYOUT,), locks=("market.opportunity",))
+LOADER = CsvLoader(kind="opportunities", tenancy=Tenancy.PUBLIC, layouts=(LAYOUT,), tables=("market.opportunity",))

@@ -17,4 +17,4 @@ LAYOUT = Layout(
     needs=("uei", "name", "capabilities", "set_asides"),
 )
 
-LOADER = CsvLoader(kind="partners", tenancy=Tenancy.PRIVATE, layouts=(LAYOUT,), locks=("graph.partner",))
+LOADER = CsvLoader(kind="partners", tenancy=Tenancy.PRIVATE, layouts=(LAYOUT,), tables=("graph.partner",))

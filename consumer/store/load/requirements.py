@@ -46,4 +46,4 @@ LAYOUT = Layout(
     needs=("requirement_id", "opportunity_id", "parent_id", "title", "clearance", "skills", "headcount"),
 )
 
-LOADER = CsvLoader(kind="requirements", tenancy=Tenancy.PRIVATE, layouts=(LAYOUT,), locks=("graph.requirement",))
+LOADER = CsvLoader(kind="requirements", tenancy=Tenancy.PRIVATE, layouts=(LAYOUT,), tables=("graph.requirement",))

@@ -41,4 +41,4 @@ LAYOUT = Layout(
     ),
 )
 
-LOADER = CsvLoader(kind="subawards", tenancy=Tenancy.PUBLIC, layouts=(LAYOUT,), locks=("market.subaward",))
+LOADER = CsvLoader(kind="subawards", tenancy=Tenancy.PUBLIC, layouts=(LAYOUT,), tables=("market.subaward",))
