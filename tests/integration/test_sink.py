@@ -137,16 +137,16 @@ async def test_a_sink_that_starts_again_adds_nothing_twice(
 
 
 async def test_an_outage_of_postgres_pauses_and_loses_nothing(
-    settings: configuration.Settings, kafka_bootstrap: str, topics: Topics, database: Database
+    settings: configuration.Settings, kafka_bootstrap: str, topics: Topics, database: Database, postgres_url: str
 ) -> None:
     async with running(settings):
         await publish(kafka_bootstrap, topics.audit, [event(uuid4())])
         await eventually(lambda: _is(database, "plan_answered", 1))
-        admin = await asyncpg.connect(database.admin_url)
+        admin = await asyncpg.connect(postgres_url)
         try:
             await admin.execute(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS false")
             await admin.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'planner_sink' AND datname = current_database()"
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", database.name
             )
             await publish(kafka_bootstrap, topics.audit, [event(uuid4()) for _ in range(20)])
         finally:
