@@ -37,7 +37,8 @@ class Spellings(Generic[T]):
 
 
 class Level(Struct, frozen=True):
-    """A clearance. `rank` orders those of one ladder."""
+    """A clearance. `rank` orders those of one ladder. Without a code it is a spelling that holds the word of a
+    clearance and means none, such as trade secret."""
 
     code: str
     rank: int
@@ -90,8 +91,9 @@ class Reference(Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> frozenset[str]:
         """Every word of a dimension's values: what default deny must let pass."""
-        tables = [self.clearances.entries, *(table.entries for table in self.dimensions.values())]
-        return frozenset(word for table in tables for spelling in table for word in spelling.split())
+        levels = [spelling for spelling, level in self.clearances.entries.items() if level.code]
+        values = [spelling for table in self.dimensions.values() for spelling in table.entries]
+        return frozenset(word for spelling in (*levels, *values) for word in spelling.split())
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -33,10 +33,10 @@ def agency(text: Text, reference: Reference, taken: Sequence[Span] = ()) -> Extr
             found.setdefault(named, []).append((quote.start, quote.end))
         elif _is_meant_as_agency(text, quote):
             unknown.append((quote.start, quote.end))
+    elsewhere = text.covered((*((quote.start, quote.end) for quote in text.quotes), *taken))
     for named, first, end in text.runs(reference.agencies):
         span = (text.words[first].start, text.words[end - 1].end)
-        inside = any(q.start <= span[0] < q.end for q in text.quotes) or any(a <= span[0] < b for a, b in taken)
-        if not inside and _is_meant(text, named, first, end, reference):
+        if not elsewhere[span[0]] and _is_meant(text, named, first, end, reference):
             found.setdefault(named, []).append(span)
     return _decide(found, unknown)
 

@@ -18,10 +18,11 @@ def clearance(text: Text, reference: Reference) -> Extracted:
     found: dict[str, list[Span]] = {}
     for match in _PORTION.finditer(text.question):
         found.setdefault(_PORTION_LEVEL[match[1]], []).append(match.span())
+    marked = text.covered(span for spans in found.values() for span in spans)
     for level, first, end in text.runs(reference.clearances):
         words = text.words[first:end]
         span = (words[0].start, words[-1].end)
-        if any(a <= span[0] < b for spans in found.values() for a, b in spans):
+        if marked[span[0]] or not level.code:
             continue
         if end - first == 1 and len(words[0].folded) <= 3 and not words[0].written.isupper():
             continue  # `ts` in small letters is no clearance
