@@ -1,7 +1,8 @@
 """Holds the Registry against a real database: every statement prepares, and its columns are those it declares.
 
-Nothing runs: preparing parses, resolves names and rights and types the result. It is done as the worker's role, so a
-table that the worker may not read is found here and not by the first question.
+Preparing resolves names and types. Rights on tables are looked at only when a statement starts, so each is started
+for no rows, with every parameter null. It is done as the worker's role: what the worker may not read is found here and
+not by the first question.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 else:
     Connection = Prepared = object
 
+START = "SELECT * FROM ({}\n) AS started LIMIT 0"
 WORDS = frozenset({"text", "varchar", "bpchar"})
 WHOLE = frozenset({"int2", "int4", "int8"})
 EXACT = frozenset({"numeric"})
@@ -63,6 +65,7 @@ async def disagreements(connection: Connection, registry: Registry) -> list[Disa
         statement = registry.statements[intent.name]
         try:
             prepared = await connection.prepare(statement.text)
+            await connection.fetch(START.format(statement.text), *[None] * len(statement.parameters))
         except asyncpg.PostgresError as error:
             if isinstance(error, asyncpg.PostgresConnectionError):
                 raise
