@@ -15,6 +15,8 @@ from tests.databases import Database
 from tests.market import OTHER_TENANT, TENANT
 from tests.support import SHARED
 
+pytestmark = pytest.mark.integration
+
 MINE, THEIRS = UUID("6a6a6a6a-0000-4000-8000-000000000001"), UUID("6a6a6a6a-0000-4000-8000-000000000002")
 OPPORTUNITY = UUID("6a6a6a6a-0000-4000-8000-00000000000a")
 

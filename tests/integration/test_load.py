@@ -2,7 +2,10 @@
 
 import asyncio
 import csv
+import json
+import os
 import shutil
+import sys
 import zipfile
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +17,9 @@ import pytest
 from consumer.errors import Misconfigured, Unreachable
 from consumer.store.load import Counts, copy, load
 from tests.databases import Database
+from tests.support import ROOT
+
+pytestmark = pytest.mark.integration
 
 TENANT = UUID("5a5a5a5a-0000-4000-8000-000000000001")
 PRIVATE = {"requirements", "partners"}
@@ -340,3 +346,37 @@ async def test_wrong_use_is_said_in_one_line(database: Database, tmp_path: Path,
         await load("awards", [data / "Contracts_PrimeTransactions.csv"], "")
     with pytest.raises(Unreachable, match="PLANNER_ADMIN_DATABASE_URL"):
         await load("awards", [data / "Contracts_PrimeTransactions.csv"], "postgresql://nobody@127.0.0.1:1/none")
+
+
+async def planner(database: Database, folder: Path, *arguments: str) -> tuple[int, str, str]:
+    """What `planner ARGUMENTS` in `folder` returns, prints and complains of."""
+    environment = {**os.environ, "PLANNER_ADMIN_DATABASE_URL": database.admin_url}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "consumer", *arguments,
+        cwd=folder, env={**environment, "PYTHONPATH": str(ROOT)},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, complaint = await asyncio.wait_for(process.communicate(), 60)
+    return process.returncode or 0, out.decode(), complaint.decode()
+
+
+async def test_the_command_counts_points_to_the_rejects_and_speaks_json(database: Database, tmp_path: Path) -> None:
+    rows = [action("1", "2024-01-15", "70"), action("", "2024-01-15", "70")]
+    path = write(tmp_path / "a.csv", rows)
+    code, out, _ = await planner(database, tmp_path, "load", "awards", str(path))
+    assert code == 0
+    assert [line.split()[1:] for line in out.splitlines() if line.startswith("a.csv")] == [["1", "0", "0", "1"]]
+    assert str(tmp_path / "a.csv.rejected.csv") in out
+    code, out, _ = await planner(database, tmp_path, "load", "awards", str(path), "--json")
+    assert json.loads(out) == {
+        "kind": "awards",
+        "files": [
+            {
+                "file": str(path), "loaded": 0, "updated": 0, "unchanged": 1, "rejected": 1,
+                "rejects": str(tmp_path / "a.csv.rejected.csv"),
+            }
+        ],
+    }  # fmt: skip
+    code, out, complaint = await planner(database, tmp_path, "load", "partners", str(path))
+    assert (code, out) == (2, "")
+    assert complaint == "planner: partners belong to a tenant; say whose with --tenant UUID\n"

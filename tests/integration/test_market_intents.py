@@ -22,6 +22,8 @@ from tests.databases import Database
 from tests.market import OTHER_TENANT, TENANT
 from tests.support import SHARED
 
+pytestmark = pytest.mark.integration
+
 TODAY = date(2026, 12, 1)
 NAVY, DOD = "Department of the Navy", "Department of Defense"
 MARKETS: list[tuple[str | None, str | None]] = [
