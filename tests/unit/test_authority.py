@@ -201,9 +201,10 @@ def tokens() -> list[tuple[str, str, str]]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("flaw", "text", "ends"), [pytest.param(*case, id=case[0]) for case in tokens()])
-async def test_a_token_with_a_flaw_is_a_dead_letter(keys_file: Path, flaw: str, text: str, ends: str) -> None:
-    del flaw
+@pytest.mark.parametrize("flaw", [name for name, _, _ in tokens()])
+async def test_a_token_with_a_flaw_is_a_dead_letter(keys_file: Path, flaw: str) -> None:
+    # Made anew: the ones of collection may have expired by now, minutes later in a full run.
+    text, ends = next((text, ends) for name, text, ends in tokens() if name == flaw)
     async with open_authority(settings(str(keys_file))) as authorize:
         try:
             got = await authorize(question(), asked(text), Deadline.after(5))
