@@ -14,8 +14,12 @@ import asyncpg
 
 from consumer.deadline import Deadline
 from consumer.errors import PlannerError
-from consumer.store.pool import Connection, StatementTooLong, connection
+from consumer.store.pool import Connection, StatementTooLong, connection, is_transient
 
+# What costs is round trips: four a question and one a node. So the one savepoint is set with BEGIN; a node needs none of
+# its own, since going back to it undoes nothing but a failure and, in repeatable read, keeps the snapshot.
+BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SAVEPOINT begun"
+AGAIN = "ROLLBACK TO SAVEPOINT begun"
 # `transaction_timeout` would end a question whose nodes are each quick; the statement limit is what guards.
 PREAMBLE = """
 SELECT set_config('app.tenant_id', $1, true) AS tenant, set_config('statement_timeout', $2, true) AS timeout,
@@ -30,20 +34,32 @@ class TenantContextLost(PlannerError):
 class TenantTransaction:
     """What a node may do inside the transaction: run one prepared statement."""
 
-    def __init__(self, held: Connection) -> None:
+    def __init__(self, held: Connection, tenant_id: UUID, timeout_ms: int, role: str) -> None:
         self._held = held
+        self._tenant, self._timeout, self._role = str(tenant_id), str(timeout_ms), role
+
+    async def enter(self) -> None:
+        """Sets the tenant and reads it back. Raises TenantContextLost when the session is not what it must be."""
+        session = await self._held.fetchrow(PREAMBLE, self._tenant, self._timeout)
+        if session is None or session["tenant"] != self._tenant or session["role"] != self._role:
+            raise TenantContextLost("the session is not the worker's role with the question's tenant")
 
     async def fetch(self, text: str, arguments: Sequence[Any]) -> list[asyncpg.Record]:
         """The rows of a Registry statement.
 
-        An error rolls back to before the statement, so that other nodes go on. Raises StatementTooLong, or what
+        After an error the transaction is as before, so that other nodes go on. Raises StatementTooLong, or what
         asyncpg raises.
         """
         try:
-            async with self._held.transaction():  # a savepoint
-                return await self._held.fetch(text, *arguments)
-        except asyncpg.QueryCanceledError:
-            raise StatementTooLong("the statement took longer than PLANNER_STATEMENT_TIMEOUT_MS") from None
+            return await self._held.fetch(text, *arguments)
+        except asyncpg.PostgresError as error:
+            if is_transient(error):
+                raise
+            await self._held.execute(AGAIN)
+            await self.enter()
+            if isinstance(error, asyncpg.QueryCanceledError):
+                raise StatementTooLong("the statement took longer than PLANNER_STATEMENT_TIMEOUT_MS") from None
+            raise
 
 
 @asynccontextmanager
@@ -54,13 +70,13 @@ async def tenant_transaction(
 
     Raises TenantContextLost when the session is not what it must be, Transient when Postgres is away.
     """
-    async with (
-        connection(pool, deadline) as held,
-        deadline.scope(),
-        held.transaction(isolation="repeatable_read", readonly=True),
-    ):
-        timeout = str(min(statement_timeout_ms, int(deadline.remaining() * 1_000) + 1))
-        session = await held.fetchrow(PREAMBLE, str(tenant_id), timeout)
-        if session is None or session["tenant"] != str(tenant_id) or session["role"] != role:
-            raise TenantContextLost("the session is not the worker's role with the question's tenant")
-        yield TenantTransaction(held)
+    async with connection(pool, deadline) as held, deadline.scope():
+        timeout_ms = min(statement_timeout_ms, int(deadline.remaining() * 1_000) + 1)
+        transaction = TenantTransaction(held, tenant_id, timeout_ms, role)
+        await held.execute(BEGIN)
+        try:
+            await transaction.enter()
+            yield transaction
+        finally:
+            if not held.is_closed():
+                await held.execute("ROLLBACK")  # nothing was written

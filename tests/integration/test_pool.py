@@ -151,6 +151,9 @@ async def test_a_plan_sees_one_snapshot(pool: asyncpg.Pool, admin: asyncpg.Conne
         before = await session.fetch(count, [])
         await admin.execute("INSERT INTO graph.partner (tenant_id, uei, name) VALUES ($1, 'X', 'x')", TENANT)
         assert await session.fetch(count, []) == before
+        with pytest.raises(asyncpg.DivisionByZeroError):
+            await session.fetch("SELECT 1 / 0", [])
+        assert await session.fetch(count, []) == before
     async with transaction(pool) as session:
         assert await session.fetch(count, []) != before
 
