@@ -16,8 +16,8 @@ from consumer.deadline import Deadline
 from consumer.errors import PlannerError
 from consumer.store.pool import Connection, StatementTooLong, connection, is_transient
 
-# What costs is round trips: four a question and one a node. So the one savepoint is set with BEGIN; a node needs none of
-# its own, since going back to it undoes nothing but a failure and, in repeatable read, keeps the snapshot.
+# What costs is round trips: four a question and one a node. So the one savepoint is set with BEGIN; a node needs none
+# of its own, since going back to it undoes nothing but a failure and, in repeatable read, keeps the snapshot.
 BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SAVEPOINT begun"
 AGAIN = "ROLLBACK TO SAVEPOINT begun"
 # `transaction_timeout` would end a question whose nodes are each quick; the statement limit is what guards.
