@@ -19,6 +19,8 @@ from schemas.answer import Status
 DEADLINE_SHARE = 0.9
 """The question's own deadline, as a share of our patience: an answer that says `failed` still arrives in time."""
 
+ALL_SCOPES = ("market:read", "graph:read", "bench:read", "docs:read")
+
 CODES = {Status.ANSWERED: ANSWERED, Status.REFUSED: REFUSED, Status.FAILED: FAILED}
 
 
@@ -70,9 +72,6 @@ async def ask(
             return SILENT
     _show(reply, json)
     return CODES[reply.answer.status]
-
-
-ALL_SCOPES = ("market:read", "graph:read", "bench:read", "docs:read")
 
 
 def _event(question: str, tenant: UUID, scopes: tuple[str, ...], intent: str | None, seconds: float) -> Question:

@@ -96,8 +96,8 @@ def _row(row: asyncpg.Record, event: PlanAnswered) -> tuple[str, ...]:
     return (
         str(row["chain_id"]),
         str(row["seq"]),
-        ", ".join(event.intents),
-        ", ".join(event.param_kinds),
+        "\n".join(event.intents),
+        "\n".join(event.param_kinds),
         str(event.node_count),
         str(event.suppressed_cells),
         event.faithfulness.value,

@@ -1,6 +1,7 @@
 """`planner dev`: a planner to work against."""
 
 import asyncio
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -38,7 +39,8 @@ async def _serve(settings: Settings, folder: Path, empty: bool) -> None:
             await sample.load(connected)
         async with local.services(connected, home) as (worker, sink):
             file = folder / ENV_FILE
-            file.write_text("".join(f"{name}={value}\n" for name, value in local.connections(connected).items()))
+            file.touch(mode=0o600)  # passwords of parts that the settings name stand in it
+            file.write_text("".join(f"{name}={value}\n" for name, value in local.variables(connected).items()))
             output.pairs(
                 {
                     "Kafka": connected.kafka_bootstrap,
@@ -50,6 +52,8 @@ async def _serve(settings: Settings, folder: Path, empty: bool) -> None:
                 }
             )
             if not empty:
-                print(f'\nplanner ask "{sample.QUESTIONS[0].text}" --tenant {sample.TENANT} --env-file {file}')
+                print(
+                    f"\nplanner ask {shlex.quote(sample.QUESTIONS[0].text)} --tenant {sample.TENANT} --env-file {file}"
+                )
             print("ready", flush=True)
             await local.first_end(worker, sink)

@@ -27,7 +27,7 @@ PROBE_SECONDS = 2.0
 POLL_SECONDS = 0.1
 STOP_MARGIN_SECONDS = 10.0
 CONNECTIONS = ("kafka_bootstrap", "database_url", "sink_database_url", "admin_database_url")
-"""The settings that say where the parts are: what dev.env holds."""
+"""The settings that say where the parts are."""
 
 
 @dataclass(frozen=True)
@@ -100,19 +100,24 @@ async def services(settings: Settings, folder: Path) -> AsyncGenerator[tuple[Ser
             await asyncio.shield(service.running.stop(signal.SIGTERM, seconds))
 
 
-def connections(settings: Settings) -> Mapping[str, str]:
-    """The variables that connect another command to the same parts."""
-    return {variable(field): str(getattr(settings, field)) for field in CONNECTIONS}
+def variables(settings: Settings) -> Mapping[str, str]:
+    """What makes another command meet the same parts: the connections, and every setting that is not its default, but
+    the port, which is one process's own."""
+    default = Settings()
+    return {
+        variable(field): str(getattr(settings, field))
+        for field in Settings.__struct_fields__
+        if field in CONNECTIONS or (getattr(settings, field) != getattr(default, field) and field != "http_port")
+    }
 
 
 async def _start(name: str, port: int, settings: Settings, folder: Path) -> Service:
-    variables = {**connections(settings), variable("http_port"): str(port)}
     running = await process.start(
         name,
         (sys.executable, "-m", "consumer", name),
         folder / f"{name}.log",
         death_signal=signal.SIGTERM,  # a killed parent still means a drained worker
-        variables=variables,
+        variables={**variables(settings), variable("http_port"): str(port)},
     )
     return Service(name, running, f"http://{settings.http_host}:{port}")
 

@@ -95,6 +95,7 @@ QUESTIONS = (
         f'"{NAVY}", and do we have TS/SCI people for it?',
         Route.PLAN,
     ),
+    Sample("a count too small to show", "How many cyber analysts hold TS/SCI?", Route.INTENT),
     Sample("documents", "What does our transition plan say about the service desk?", Route.RAG),
     Sample("a refusal", "How many of our cleared people are women over fifty?", Route.REFUSED, Status.REFUSED),
 )

@@ -14,6 +14,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.structs import ConsumerRecord
 
+from consumer.cli.ask import ALL_SCOPES
 from schemas import Answer, Column, Evidence, Question, Refusal
 from schemas.answer import Faithfulness, RationaleSource, Route, Status
 from tests.conftest import Topics
@@ -162,4 +163,4 @@ async def test_a_person_reads_words_plan_and_aligned_evidence(kafka_bootstrap: s
         ["[bold]odd", "withheld"],
     ]
     assert len({len(line.rstrip()) for line in table}) == 1, "figures end in one column"
-    assert "principal" not in json.loads(seen[0].value or b"")
+    assert json.loads(seen[0].value or b"")["principal"]["scopes"] == list(ALL_SCOPES)

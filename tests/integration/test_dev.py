@@ -91,5 +91,13 @@ async def test_dev_ends_with_a_reason_when_its_worker_does(open_folder: Path) ->
 async def test_the_demo_answers_every_question_and_shows_the_audit_rows() -> None:
     code, out, err = await ended("demo")
     assert code == 0, out + err
-    for part in ("one intent", "two planes", "three planes", "documents", "a refusal", "What the sink stored"):
+    for part in (
+        "one intent",
+        "two planes",
+        "three planes",
+        "withheld",
+        "documents",
+        "a refusal",
+        "What the sink stored",
+    ):
         assert part in out
