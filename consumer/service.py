@@ -23,7 +23,7 @@ from consumer.planner.guard import guard_of
 from consumer.planner.propose import PlanCache
 from consumer.settings import Settings
 from consumer.store.pool import StatementTooLong, close_pool, open_pool
-from consumer.store.preflight import refuse_violations, schemas_of, watch
+from consumer.store.preflight import Inspection, schemas_of
 from consumer.store.tenant import tenant_transaction
 from consumer.stream.handler import Answered, Failure
 from consumer.stream.records import Received, event_id
@@ -52,6 +52,7 @@ class Answerer(Struct, frozen=True):
     planner: Planner
     default_scopes: frozenset[str]
     authorize: Authorize
+    tenancy: Inspection
 
     async def answer(self, question: Question, received: Received, deadline: Deadline) -> Answered:
         question = await self.authorize(question, received, deadline)
@@ -117,12 +118,12 @@ async def answerer(settings: Settings) -> AsyncGenerator[Answerer, None]:
     vocabulary = Vocabulary(loaded.intents, loaded.reference.synonyms)
     pool = await open_pool(settings.database_url, settings.database_pool, settings.statement_cache)
     try:
-        schemas = schemas_of(loaded)
-        await refuse_violations(pool, schemas)
+        tenancy = Inspection(pool, schemas_of(loaded))
+        await tenancy.refuse()
         async with (
             open_authority(settings) as authorize,
             open_inference(settings, loaded, vocabulary) as inference,
-            _alongside(watch(pool, schemas)),
+            _alongside(tenancy.repeat()),
         ):
             guard = guard_of(loaded, await _vendors(pool, settings))
             cache = PlanCache(settings.plan_cache)
@@ -130,7 +131,7 @@ async def answerer(settings: Settings) -> AsyncGenerator[Answerer, None]:
             planner = Planner(judging, _transactions(pool, settings), settings.bench_k, inference.narrator)
             metrics.BUILD.info({"version": __version__, "registry_digest": loaded.digest})
             scopes = frozenset(s.strip() for s in settings.default_scopes.split(",") if s.strip())
-            yield Answerer(planner, scopes, authorize)
+            yield Answerer(planner, scopes, authorize, tenancy)
     finally:
         await close_pool(pool)
 
@@ -144,17 +145,6 @@ async def _alongside(work: Coroutine[None, None, None]) -> AsyncGenerator[None, 
     finally:
         task.cancel()
         await asyncio.wait({task})
-
-
-@contextlib.asynccontextmanager
-async def _watched(pool: asyncpg.Pool, loaded: Registry) -> AsyncGenerator[None, None]:
-    """Inspects the database now and then while the block runs."""
-    watching = asyncio.create_task(watch(pool, schemas_of(loaded)))
-    try:
-        yield
-    finally:
-        watching.cancel()
-        await asyncio.wait([watching])
 
 
 def _transactions(pool: asyncpg.Pool, settings: Settings) -> Transaction:

@@ -55,7 +55,9 @@ async def worker(*, settings: Configured) -> None:
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, running.stop)
-        page = health.app(metrics.REGISTRY, lambda: _live(running), lambda: _ready(running))
+        page = health.app(
+            metrics.REGISTRY, lambda: _live(running), lambda: [*_ready(running), *answerer.tenancy.problems()]
+        )
         async with health.serve(page, settings.http_host, settings.http_port):
             await running.run()
 

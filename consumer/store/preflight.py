@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 WORKER = "planner_worker"
 SECONDS = 15.0
 AGAIN_SECONDS = 3_600.0
-DOCUMENTS = "docs"
-"""Read by the search of documents, which is no intent of the Registry."""
+OWN_SCHEMAS = frozenset({"bench", "docs", "graph", "market"})
+"""What our migrations make and protect, whether or not the pack in use reads it; documents are read by no intent."""
 
 STATEMENT = (resources.files("consumer.store") / "preflight.sql").read_text(encoding="utf-8")
 
@@ -49,8 +49,8 @@ class Violation(Struct, frozen=True):
 
 
 def schemas_of(registry: Registry) -> tuple[str, ...]:
-    """The schemas that questions read: those of all planes, and the documents."""
-    return tuple(sorted({schema for plane in registry.planes for schema in plane.schemas} | {DOCUMENTS}))
+    """The schemas that the worker may read: those of all planes, and our own."""
+    return tuple(sorted({schema for plane in registry.planes for schema in plane.schemas} | OWN_SCHEMAS))
 
 
 async def preflight(connection: Connection, schemas: Sequence[str], role: str = WORKER) -> list[Violation]:
@@ -59,32 +59,44 @@ async def preflight(connection: Connection, schemas: Sequence[str], role: str = 
     return [Violation(*row) for row in rows]
 
 
-async def inspect(pool: asyncpg.Pool, schemas: Sequence[str]) -> list[Violation]:
-    """As `preflight`, over the worker's pool; sets the metric. Raises Transient when Postgres is away."""
-    # In a transaction: behind pgbouncer a statement is prepared and run on one server only inside one.
-    async with connection(pool, Deadline.after(SECONDS)) as held, held.transaction(readonly=True):
-        found = await preflight(held, schemas)
-    metrics.TENANCY_VIOLATIONS.set(len(found))
-    return found
+class Inspection:
+    """What the last look at a worker's database found. `violations` is that; it is also the metric."""
 
+    def __init__(self, pool: asyncpg.Pool, schemas: Sequence[str]) -> None:
+        self._pool = pool
+        self._schemas = tuple(schemas)
+        self.violations: Sequence[Violation] = ()
 
-async def refuse_violations(pool: asyncpg.Pool, schemas: Sequence[str]) -> None:
-    """Raises Misconfigured with the first violation and how many more there are, Unreachable when Postgres is away."""
-    try:
-        found = await inspect(pool, schemas)
-    except Transient as error:
-        raise Unreachable(f"Postgres of PLANNER_DATABASE_URL: {error}; is it up?") from None
-    if found:
-        more = f" and {len(found) - 1} more (`planner doctor` lists them)" if len(found) > 1 else ""
-        raise Misconfigured(f"the database does not keep tenants apart: {found[0]}{more}")
+    async def look(self) -> None:
+        """Raises Transient when Postgres is away, what asyncpg raises otherwise."""
+        # In a transaction: behind pgbouncer a statement is prepared and run on one server only inside one.
+        async with connection(self._pool, Deadline.after(SECONDS)) as held, held.transaction(readonly=True):
+            self.violations = await preflight(held, self._schemas)
+        metrics.TENANCY_VIOLATIONS.set(len(self.violations))
 
-
-async def watch(pool: asyncpg.Pool, schemas: Sequence[str], every_seconds: float = AGAIN_SECONDS) -> None:
-    """Inspects again and again until cancelled, and logs what it finds. Names of objects are no secret of a tenant."""
-    while True:
-        await asyncio.sleep(every_seconds)
+    async def refuse(self) -> None:
+        """Raises Misconfigured with the first violation and how many more there are, Unreachable when Postgres is
+        away."""
         try:
-            for violation in await inspect(pool, schemas):
+            await self.look()
+        except Transient as error:
+            raise Unreachable(f"Postgres of PLANNER_DATABASE_URL: {error}; is it up?") from None
+        if self.violations:
+            more = len(self.violations) - 1
+            rest = f" and {more} more (`planner doctor` lists them)" if more else ""
+            raise Misconfigured(f"the database does not keep tenants apart: {self.violations[0]}{rest}")
+
+    async def repeat(self, every_seconds: float = AGAIN_SECONDS) -> None:
+        """Looks again and again until cancelled, and logs what it finds. Names of objects are no secret of a tenant."""
+        while True:
+            await asyncio.sleep(every_seconds)
+            try:
+                await self.look()
+            except (Transient, asyncpg.PostgresError) as error:
+                log.warning("the preflight could not run", extra={"error": type(error).__name__})
+            for violation in self.violations:
                 log.error("the database does not keep tenants apart", extra={"violation": str(violation)})
-        except (Transient, asyncpg.PostgresError) as error:
-            log.warning("the preflight could not run", extra={"error": type(error).__name__})
+
+    def problems(self) -> list[str]:
+        """For readiness: a worker whose database was opened wide while it ran says so."""
+        return ["the database does not keep tenants apart"] if self.violations else []

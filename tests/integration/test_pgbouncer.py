@@ -15,7 +15,7 @@ import pytest
 
 from consumer.deadline import Deadline
 from consumer.store.pool import close_pool, open_pool
-from consumer.store.preflight import refuse_violations
+from consumer.store.preflight import Inspection
 from consumer.store.tenant import tenant_transaction
 from tests.databases import PASSWORD, Database
 from tests.support import eventually
@@ -115,4 +115,4 @@ async def test_a_question_that_is_cancelled_leaves_the_servers_usable(bounced: a
 
 
 async def test_the_preflight_works_through_it(bounced: asyncpg.Pool) -> None:
-    await refuse_violations(bounced, ("market", "graph", "bench", "docs"))
+    await Inspection(bounced, ("market", "graph", "bench", "docs")).refuse()

@@ -5,15 +5,18 @@ Faults go in as the superuser in a transaction that is rolled back, so that the 
 change for anybody else.
 """
 
+import asyncio
+
 import asyncpg
 import pytest
 
 from consumer.errors import Misconfigured
 from consumer.observe import metrics
 from consumer.store.pool import close_pool, open_pool
-from consumer.store.preflight import STATEMENT, inspect, preflight, refuse_violations, schemas_of
+from consumer.store.preflight import STATEMENT, Inspection, preflight, schemas_of
 from registry import load
 from tests.databases import Database
+from tests.support import eventually
 
 SCHEMAS = ("market", "graph", "bench", "docs")
 DEFINER = "LANGUAGE sql SECURITY DEFINER AS 'SELECT count(*) FROM graph.partner'"
@@ -166,18 +169,39 @@ async def test_a_role_that_does_not_exist_is_named(module_database: Database) ->
     assert "missing_role" in {v.check for v in violations}
 
 
-async def test_a_worker_refuses_to_start_on_a_violation_and_the_metric_counts_it(database: Database) -> None:
+async def test_a_worker_refuses_to_start_on_a_violation(database: Database) -> None:
     admin = await asyncpg.connect(database.admin_url)
     pool = await open_pool(database.worker_url, 1, 0)
     try:
-        await refuse_violations(pool, SCHEMAS)
+        inspection = Inspection(pool, SCHEMAS)
+        await inspection.refuse()
         await admin.execute(
             "ALTER TABLE graph.partner NO FORCE ROW LEVEL SECURITY; GRANT CREATE ON SCHEMA market TO PUBLIC"
         )
-        with pytest.raises(Misconfigured, match=r"does not keep tenants apart: schema market"):
-            await refuse_violations(pool, SCHEMAS)
-        assert len(await inspect(pool, SCHEMAS)) == metrics.TENANCY_VIOLATIONS._value.get() > 1
+        with pytest.raises(Misconfigured, match=r"does not keep tenants apart: schema market.* and \d+ more"):
+            await inspection.refuse()
     finally:
+        await close_pool(pool)
+        await admin.close()
+
+
+async def test_a_fault_that_comes_later_is_seen_by_readiness_metric_and_log(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    admin = await asyncpg.connect(database.admin_url)
+    pool = await open_pool(database.worker_url, 1, 0)
+    inspection = Inspection(pool, SCHEMAS)
+    await inspection.refuse()
+    running = asyncio.create_task(inspection.repeat(0.05))
+    try:
+        await admin.execute("ALTER TABLE graph.partner NO FORCE ROW LEVEL SECURITY")
+        await eventually(inspection.problems)
+        assert metrics.TENANCY_VIOLATIONS._value.get() == 1
+        await eventually(lambda: "does not keep tenants apart" in caplog.text)
+        await admin.execute("ALTER TABLE graph.partner FORCE ROW LEVEL SECURITY")
+        await eventually(lambda: not inspection.problems())
+    finally:
+        running.cancel()
         await close_pool(pool)
         await admin.close()
 
