@@ -89,6 +89,9 @@ async def test_one_partner_and_all_of_them(market_database: Database) -> None:
     (got,) = await rows_of(market_database, "graph.partner", TENANT, uei=first["uei"])
     assert (got["partner"], got["capabilities"]) == (first["name"], first["capabilities"].split(";"))
     assert len(await rows_of(market_database, "graph.partners", TENANT)) == len(read("partners.csv"))
+    hubzone = {r["uei"] for r in read("partners.csv") if "HUBZone" in r["set_asides"].split(";")}
+    got = await rows_of(market_database, "graph.partners", TENANT, set_aside="HUBZone")
+    assert {r["uei"] for r in got} == hubzone != set()
 
 
 async def test_when_a_response_is_due(market_database: Database) -> None:

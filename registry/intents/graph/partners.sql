@@ -5,7 +5,8 @@ description = "Our partners by set aside: 8(a), SDVOSB, HUBZone, WOSB and what e
 heading = "Partners by set aside"
 noun = ["partner"]
 definition = """
-The tenant's own list of partners, in the order of their first set aside and then of their name.
+The tenant's own list of partners, in the order of their first set aside and then of their name; those that hold the set
+aside that the question names, where it names one.
 """
 words = ["partners", "partner", "sdvosb", "8(a)", "hubzone", "wosb", "small business partners", "teammates", "fit"]
 phrases = [
@@ -17,6 +18,11 @@ phrases = [
   "list our partners",
 ]
 row_cap = 200
+
+[[params]]
+name = "set_aside"
+kind = "set_aside"
+required = false
 
 [[columns]]
 name = "partner"
@@ -49,4 +55,5 @@ words = ["capability", "capabilities", "skills"]
 SELECT p.name AS partner, p.uei, p.set_asides, p.capabilities
 FROM graph.partner p
 WHERE p.tenant_id = :tenant_id
+  AND (:set_aside::text IS NULL OR :set_aside = ANY (p.set_asides))
 ORDER BY p.set_asides, p.name, p.uei
