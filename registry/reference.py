@@ -45,11 +45,11 @@ class Level(Struct, frozen=True):
 
 
 class Compartment(Struct, frozen=True):
-    """A compartment, the wider ones that holding it implies, and the clearance it can only go with."""
+    """A compartment, the wider ones that holding it implies, and the lowest clearance that people can hold it with."""
 
     code: str
     implies: tuple[str, ...]
-    needs: str
+    lowest: str
 
 
 class Form(Enum):
@@ -73,7 +73,8 @@ class Agency(NamedTuple):
 class Reference(Struct, frozen=True, kw_only=True):
     """Look ups by folded text, save where a code is its own key.
 
-    `naics` maps a code to whether it is retired, `compartments` a mark in capitals to what it is, `dimensions` a kind
+    `naics` maps a code to whether it is retired, `compartments` a mark in capitals to what it is,
+    `compartment_names` those marks that are words and are read in small letters too, `dimensions` a kind
     (such as `labor_category`) to its spellings and codes. `otherwise` says when capitals that are an agency's
     abbreviation and something else too may mean the agency: `never`, `at` (behind a word such as at or by), or `place`
     (the same, for they are a state's code as well). `synonyms` maps a word of questions to the one that intents are
@@ -84,6 +85,7 @@ class Reference(Struct, frozen=True, kw_only=True):
     naics: Mapping[str, bool]
     clearances: Spellings[Level]
     compartments: Mapping[str, Compartment]
+    compartment_names: Spellings[str]
     dimensions: Mapping[str, Spellings[str]]
     otherwise: Mapping[str, str] = {}
     synonyms: Mapping[str, str] = {}
@@ -110,7 +112,7 @@ def load(folder: str) -> Reference:
         for phrase in row["phrases"].split(";")
     }
     compartments = {
-        mark: Compartment(row["code"], tuple(filter(None, row["implies"].split(";"))), row["needs"])
+        mark: Compartment(row["code"], tuple(filter(None, row["implies"].split(";"))), row["lowest"])
         for row in _rows(path / "compartments.csv")
         for mark in row["spellings"].split(";")
     }
@@ -124,10 +126,16 @@ def load(folder: str) -> Reference:
         naics={row["code"]: row["edition"] == "retired" for row in _rows(path / "naics.csv")},
         clearances=Spellings(clearances),
         compartments=compartments,
+        compartment_names=Spellings({fold(mark): mark for mark in compartments if _is_word(mark)}),
         dimensions={kind: Spellings(table) for kind, table in dimensions.items()},
         synonyms={w: row["as"] for row in _rows(path / "synonyms.csv") for w in row["words"].split(";")},
         otherwise={row["word"].lower(): row["unless"] for row in _rows(path / "otherwise.csv")},
     )
+
+
+def _is_word(mark: str) -> bool:
+    """GAMMA and TALENT KEYHOLE are words; SI, HCS-P are none."""
+    return len(mark) > 4 and "-" not in mark
 
 
 def _rows(file: Path) -> list[dict[str, str]]:

@@ -4,7 +4,7 @@ import re
 
 from consumer.planner.extract.text import Text
 from consumer.planner.extract.value import MISSING, Extracted, Span, Status, ambiguous, invalid
-from registry.reference import Compartment, Reference, Spellings
+from registry.reference import Reference, Spellings
 
 # A portion mark: TS//SI-G/TK//NOFORN. What follows the second pair of slashes controls dissemination, not access.
 _PORTION = re.compile(r"(?<!\w)(TS|S|C)//([A-Z][A-Z-]*(?:/[A-Z][A-Z-]*)*)(?://[A-Z/ ,-]+)?(?!\w)")
@@ -49,30 +49,38 @@ def _adjacent(one: list[Span], other: list[Span]) -> bool:
 def compartments(text: Text, reference: Reference, level: Extracted) -> Extracted:
     """The compartments asked for with those they imply, in order of code.
 
-    They go with TS_SCI only (ISM rules for SI, TK and HCS; GAMMA at TOP SECRET alone): beside a lower clearance they
-    are invalid, without any they leave the clearance to be asked for.
+    People hold them beside TS or TS/SCI alone (32 CFR 117.10; the ISM rules have GAMMA at TOP SECRET only): with a
+    lower clearance they are invalid, and without one the clearance must be given.
     """
     codes: dict[str, Span] = {}
+    lowest: dict[str, None] = {}
+
+    def add(mark: str, span: Span) -> None:
+        compartment = reference.compartments.get(mark)
+        if compartment is not None:
+            lowest[compartment.lowest] = None
+            for code in (*compartment.implies, compartment.code):
+                codes.setdefault(code, span)
+
+    portions = [match.span() for match in _PORTION.finditer(text.question)]
     for match in _PORTION.finditer(text.question):
         for mark in match[2].split("/"):
-            _add(codes, reference.compartments.get(mark), match.span())
+            add(mark, match.span())
+    marked = text.covered(portions)
     for match in _CAPITALS.finditer(text.question):
-        if not any(a <= match.start() < b for a, b in codes.values()):
-            _add(codes, reference.compartments.get(match[0]), match.span())
+        if not marked[match.start()]:
+            add(match[0], match.span())
+    for mark, first, end in text.runs(reference.compartment_names):
+        add(mark, (text.words[first].start, text.words[end - 1].end))
     if not codes:
         return MISSING
     value, spans = tuple(sorted(codes)), tuple(dict.fromkeys(codes.values()))
-    if level.status is Status.OK and level.value not in ("TS_SCI", "TS"):
-        return invalid(f"{' and '.join(value)} go with TS/SCI only, not with {level.value}", spans, value)
     if level.status is not Status.OK:
         return ambiguous("compartments need their clearance beside them; say TS/SCI", spans, value)
+    ranks = {known.code: known.rank for known in reference.clearances.entries.values()}
+    if any(ranks[str(level.value)] < ranks[code] for code in lowest):
+        return invalid(f"{' and '.join(value)} can't be held with {level.value}; say TS/SCI", spans, value)
     return Extracted(Status.OK, value, spans)
-
-
-def _add(codes: dict[str, Span], compartment: Compartment | None, span: Span) -> None:
-    if compartment is not None:
-        for code in (*compartment.implies, compartment.code):
-            codes.setdefault(code, span)
 
 
 def dimension(text: Text, spellings: Spellings[str]) -> Extracted:
