@@ -75,9 +75,9 @@ async def _audit(settings: Settings, events: Sequence[UUID]) -> None:
         await connection.close(timeout=10)
     output.step("What the sink stored: names, kinds and counts, never a value")
     output.table(
-        ("chain", "row", "intents", "parameters", "nodes", "withheld", "gate", "samples"),
+        ("row", "intents", "parameters", "nodes", "withheld", "gate", "samples"),
         [_row(row, msgspec.json.decode(row["body"], type=PlanAnswered)) for row in rows],
-        right=frozenset({0, 1, 4, 5}),
+        right=frozenset({3, 4}),
     )
 
 
@@ -94,8 +94,7 @@ async def _stored(connection: asyncpg.Connection, events: Sequence[UUID]) -> lis
 
 def _row(row: asyncpg.Record, event: PlanAnswered) -> tuple[str, ...]:
     return (
-        str(row["chain_id"]),
-        str(row["seq"]),
+        f"{row['chain_id']}/{row['seq']}",
         "\n".join(event.intents),
         "\n".join(event.param_kinds),
         str(event.node_count),
