@@ -54,8 +54,8 @@ async def database(server_url: str, name: str) -> AsyncGenerator[str]:
         url = f"{server_url.rpartition('/')[0]}/{name}"
         await migrate(url)
         yield url
-        await server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
     finally:
+        await server.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
         await server.close()
 
 
