@@ -135,6 +135,7 @@ WITH service AS (
         FROM service r WHERE has_database_privilege(r.oid, current_database(), 'CREATE')
     UNION ALL SELECT 'temporary', format('database %I', current_database()), format('%I may leave temporary tables for the next tenant', r.rolname)
         FROM service r WHERE r.rolname <> 'planner_loader' AND has_database_privilege(r.oid, current_database(), 'TEMPORARY')
+    -- Only a superuser could have revoked these; on a managed Postgres the lint of the Registry stands alone here.
     UNION ALL SELECT 'builtin', p.oid::regprocedure::text, format('a read only transaction does not stop it (%I may call it)', w.rolname)
         FROM pg_catalog.pg_proc p CROSS JOIN worker w
         WHERE p.pronamespace = 'pg_catalog'::regnamespace
@@ -145,6 +146,7 @@ WITH service AS (
                OR p.proname IN ('pg_notify', 'pg_sleep', 'pg_sleep_for', 'pg_sleep_until', 'pg_terminate_backend',
                                 'pg_cancel_backend', 'pg_export_snapshot', 'pg_logical_emit_message'))
           AND has_function_privilege(w.oid, p.oid, 'EXECUTE')
+          AND EXISTS (SELECT FROM space s JOIN pg_catalog.pg_roles r ON r.oid = s.nspowner WHERE s.nspname = 'planner' AND r.rolsuper)
 
     -- the audit trail
     UNION ALL SELECT 'audit_writes', h.named, format('the audit trail is append only (%s to %I)', h.privilege, h.rolname)
