@@ -18,7 +18,7 @@ from consumer.errors import Misconfigured, Transient
 from consumer.inference import open_inference
 from consumer.observe import metrics
 from consumer.planner.answer import Asked, Judge, Planner, Transaction
-from consumer.planner.classify import Vocabulary
+from consumer.planner.classify import vocabulary_of
 from consumer.planner.guard import guard_of
 from consumer.planner.propose import PlanCache
 from consumer.settings import Settings
@@ -99,7 +99,7 @@ def load_registry(settings: Settings) -> Registry:
 async def judge(settings: Settings) -> AsyncGenerator[Judge, None]:
     """All stages before a query, without Kafka or a database: what `planner explain` and `planner eval` run."""
     loaded = load_registry(settings)
-    vocabulary = Vocabulary(loaded.intents, loaded.reference.synonyms)
+    vocabulary = vocabulary_of(loaded)
     async with open_inference(settings, loaded, vocabulary) as inference:
         cache = PlanCache(0)
         yield Judge(loaded, guard_of(loaded), vocabulary, inference.proposer, settings.samples, cache)
@@ -115,7 +115,7 @@ async def answerer(settings: Settings) -> AsyncGenerator[Answerer, None]:
     if not settings.database_url:
         raise Misconfigured("PLANNER_DATABASE_URL is not set; the worker reads as the role planner_worker")
     loaded = load_registry(settings)
-    vocabulary = Vocabulary(loaded.intents, loaded.reference.synonyms)
+    vocabulary = vocabulary_of(loaded)
     pool = await open_pool(settings.database_url, settings.database_pool, settings.statement_cache)
     try:
         tenancy = Inspection(pool, schemas_of(loaded))

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from registry import Intent
+from registry import Intent, Plane, Registry
 
 NAME_WEIGHT, WORD_WEIGHT, PART_WEIGHT, PHRASE_WEIGHT = 1.0, 1.0, 0.7, 0.4
 """Of a word that stands in an intent's name, alone among its words, as part of one of those, or in a phrase."""
@@ -41,6 +41,8 @@ _BACK = frozenset({"they", "them", "their", "it", "its", "that", "there"})
 _BETWEEN = frozenset({"id", "number", "with", "code", "uei"})
 _NOUNS = frozenset({"opportunity", "notice", "solicitation", "requirement", "vendor", "uei", "naics", "code", "agency"})
 """Words that say what kind of value follows."""
+_SILENT = ("agency", "naics", "uuid", "uei", "clearance", "compartments", "window_months")
+"""Kinds whose values say nothing of what is asked; any other value, such as SDVOSB, speaks of its kind as well."""
 _ARTICLES = frozenset({"a", "an", "the"})
 _STOP = frozenset(
     """
@@ -117,7 +119,9 @@ def stems(text: str) -> tuple[str, ...]:
 class Vocabulary:
     """The words of the Registry's intents, weighed once."""
 
-    def __init__(self, intents: Sequence[Intent], synonyms: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, intents: Sequence[Intent], synonyms: Mapping[str, str] | None = None, planes: Sequence[Plane] = ()
+    ) -> None:
         self._intents = tuple(intents)
         self._same = {stem(word): stem(as_) for word, as_ in (synonyms or {}).items()}
         self._place = {intent.name: place for place, intent in enumerate(intents)}
@@ -139,6 +143,15 @@ class Vocabulary:
                     _Phrase(place, phrase, frozenset(phrase), _worth(phrase), asks)
                 )
         self._kinds = _kind_weights(intents)
+        counting = {plane.name for plane in planes if plane.suppressed}
+        self._counts = tuple(intent.plane in counting for intent in intents)
+        self._of_people = frozenset(
+            word for plane in planes if plane.suppressed for text in plane.words for word in self._plain(stems(text))
+        ) - (_STOP | _OWN)
+        elsewhere = {param.kind for intent in intents if intent.plane not in counting for param in intent.params}
+        self._kinds_of_people = {
+            param.kind for intent in intents if intent.plane in counting for param in intent.params
+        } - elsewhere
         self._needs = tuple(
             (
                 frozenset(param.kind for param in intent.required),
@@ -178,11 +191,14 @@ class Vocabulary:
         worth, whole = self._said(clause)
         owned = not _OWN.isdisjoint(clause.stems)
         pointed = not _BACK.isdisjoint(clause.stems)
+        people = owned or self._is_of_people(clause)
         scored: list[tuple[float, tuple[int, int], int]] = []
         candidates = set(worth).union(*(self._kinds.get(kind, ()) for kind in clause.kinds)) if owned else worth.keys()
         for place in candidates:
             said, intent = worth.get(place, 0.0), self._intents[place]
             if intent.plane not in planes or (said < 0.5 * FLOOR and not owned):
+                continue
+            if self._counts[place] and not people and place not in whole:
                 continue
             score = said + sum(self._kinds.get(kind, _NONE).get(place, 0.0) for kind in clause.kinds)
             if pointed and (intent.name in before or any(edge.source in before for edge in intent.edges)):
@@ -198,6 +214,13 @@ class Vocabulary:
             asked += [p for p, other in whole.items() if p != chosen and other.asks and other.stems == phrase.stems]
         named = (self._intents[place] for place in asked if self._intents[place].plane in planes)
         return tuple(Fit(intent.name, worth.get(self._place[intent.name], score), number) for intent in named)
+
+    def _is_of_people(self, clause: Clause) -> bool:
+        """Whether a clause speaks of people, as it must to have them counted: by a word of a plane that counts them, or
+        by a value that only such planes take."""
+        return not (
+            self._of_people.isdisjoint(self._plain(clause.stems)) and self._kinds_of_people.isdisjoint(clause.kinds)
+        )
 
     def _plain(self, words: Iterable[str]) -> tuple[str, ...]:
         return tuple(self._same.get(word, word) for word in words)
@@ -223,9 +246,9 @@ class Vocabulary:
         """What the words of a clause are worth to each intent that declares one of them, and the phrases that it holds
         whole."""
         words = self._plain(clause.stems)
-        weak = self._plain(clause.weak)
+        weak = {*self._plain(clause.weak), *self._plain(_spoken(clause.kinds))}
         worth: dict[int, float] = {}
-        for word in dict.fromkeys(words):
+        for word in dict.fromkeys((*words, *weak)):
             factor = WEAK if word in weak else 1.0
             for place, weight in self._words.get(word, ()):
                 worth[place] = worth.get(place, 0.0) + factor * weight
@@ -241,6 +264,11 @@ class Vocabulary:
         for place, phrase in whole.items():
             worth[place] = worth.get(place, 0.0) + phrase.worth
         return worth, whole
+
+
+def vocabulary_of(registry: Registry) -> Vocabulary:
+    """The vocabulary of a registry, its synonyms and planes taken in."""
+    return Vocabulary(registry.intents, registry.reference.synonyms, registry.planes)
 
 
 def clauses(masked: str) -> tuple[Clause, ...]:
@@ -273,6 +301,10 @@ def clauses(masked: str) -> tuple[Clause, ...]:
                 weak.add(words[-1])
     close()
     return tuple(found)
+
+
+def _spoken(kinds: Iterable[str]) -> tuple[str, ...]:
+    return tuple(w for kind in kinds if not kind.startswith(_SILENT) for w in stems(kind.replace("_", " ")))
 
 
 def _precedes_value(tokens: Sequence[str], at: int) -> bool:

@@ -13,12 +13,14 @@ _SMALL = (
     "eighteen nineteen"
 ).split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SINGLE = "the next;the last;the past;the coming;the previous;past;coming;previous;following".split(";")
+"""One of the unit that follows, if that is no plural: the coming months are no number of months."""
 _NUMBERS: dict[str, float] = {
     **{word: value for value, word in enumerate(_SMALL)},
     **{word: 10 * value for value, word in enumerate(_TENS, 2)},
     **{f"{ten} {_SMALL[one]}": 10 * tens + one for tens, ten in enumerate(_TENS, 2) for one in range(1, 10)},
-    **dict.fromkeys(("a", "an", "the next", "the last", "the past", "the coming", "the previous"), 1),
-    **dict.fromkeys(("past", "coming", "previous", "following"), 1),
+    **dict.fromkeys(("a", "an"), 1),
+    **dict.fromkeys(_SINGLE, 1),
     **dict.fromkeys(("couple of", "a couple of", "couple"), 2),
     **dict.fromkeys(("half a", "half an"), 0.5),
     **dict.fromkeys(("dozen", "a dozen"), 12),
@@ -64,7 +66,7 @@ def window(text: Text) -> Extracted:
             continue
         role = _direction(text, match)
         months = _months(match)
-        if months is None and role is not None:
+        if months is None and role is not None and match["unit"].lower()[:1] in "dw":
             return invalid(HOW, (match.span(),))
         if months is not None:
             found.setdefault((months, role), []).append(match.span())
@@ -94,6 +96,8 @@ def _months(match: re.Match[str]) -> int | None:
     written = " ".join(match["number"].lower().replace("-", " ").split())
     number = _NUMBERS[written] if written in _NUMBERS else float(written)
     unit = match["unit"].lower()
+    if written in _SINGLE and unit.endswith("s"):
+        return None
     if unit.startswith("day"):
         return _DAYS.get(int(number)) if number == int(number) else None
     if unit.startswith("week"):

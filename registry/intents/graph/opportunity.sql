@@ -7,7 +7,7 @@ noun = ["opportunity"]
 definition = """
 A notice of SAM.gov by its id. The due date is the day in the office's own time zone.
 """
-words = ["opportunity", "due", "deadline", "response", "set aside", "notice", "solicitation", "office", "posted"]
+words = ["opportunity", "due", "deadline", "response", "respond", "set aside", "notice", "solicitation", "office", "posted"]
 phrases = [
   "when is the response due",
   "due date of the opportunity",
@@ -82,7 +82,7 @@ words = ["posted"]
 name = "active"
 type = "bool"
 label = "Active"
-words = ["active", "open"]
+words = ["active", "closed"]
 ---*/
 SELECT o.title, o.due_date, o.set_aside, o.notice_type, coalesce(o.subagency, o.agency) AS agency, o.office,
        o.solicitation, o.naics, o.posted_date AS posted, o.active

@@ -16,6 +16,7 @@ words = ["agencies", "agency", "buyers", "buys", "buy", "customers", "department
 phrases = [
   "which agencies buy",
   "who buys the most",
+  "who spends the most on",
   "top agencies for",
   "biggest customers for",
   "leading agencies under",

@@ -14,7 +14,7 @@ Fiscal years start in October and are named for the year they end in. The window
 its start; the year in progress is marked. The change is of the obligations on the fiscal year before, where that one
 is above zero.
 """
-words = ["trend", "spend", "spending", "year", "years", "growth", "grown", "budget", "history", "fiscal"]
+words = ["trend", "develop", "spend", "spending", "year", "years", "growth", "grown", "budget", "history", "fiscal"]
 phrases = [
   "spend trend",
   "spending over time",

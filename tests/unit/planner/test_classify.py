@@ -3,7 +3,7 @@
 import pytest
 
 import registry
-from consumer.planner.classify import Clause, Vocabulary, clauses, stem
+from consumer.planner.classify import Clause, Vocabulary, clauses, stem, vocabulary_of
 from registry import Column, Edge, Intent, Param
 from registry.intent import ColumnType
 
@@ -115,7 +115,7 @@ def test_forms_of_a_word_have_one_stem(family: tuple[str, ...]) -> None:
 
 
 def test_every_intent_is_found_by_its_own_phrases() -> None:
-    vocabulary = Vocabulary(REGISTRY.intents, REGISTRY.reference.synonyms)
+    vocabulary = vocabulary_of(REGISTRY)
     missed: list[tuple[str, str]] = []
     phrases = [(one, phrase) for one in REGISTRY.intents for phrase in one.phrases]
     for one, phrase in phrases:

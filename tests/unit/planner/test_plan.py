@@ -33,6 +33,7 @@ VALUES: dict[str, Any] = {
     "window_months": 18,
     "labor_category": "Systems Engineer",
     "polygraph": "CI",
+    "set_aside": "HUBZone",
 }
 
 
@@ -100,7 +101,8 @@ WRONG = Extracted(Status.AMBIGUOUS, None, ((0, 1),), "two of them")
             {"opportunity": UUID(OTHER)},
         ),
         ("graph.requirements", {"uuid": ok(ID, "requirement")}, {"subject": UUID(ID)}),
-        ("graph.partners", {}, {}),
+        ("graph.partners", {}, {"set_aside": None}),
+        ("graph.partners", {"set_aside": WRONG}, {"set_aside"}),
     ],
 )
 def test_a_parameter_takes_the_value_of_its_kind_or_leaves_the_intent_unbound(

@@ -3,14 +3,14 @@
 import pytest
 
 import registry
-from consumer.planner.classify import Vocabulary
+from consumer.planner.classify import vocabulary_of
 from consumer.planner.extract import extract
 from consumer.planner.normalise import clean
 from consumer.planner.route import Decision, route
 from schemas.answer import Route
 
 REGISTRY = registry.load()
-VOCABULARY = Vocabulary(REGISTRY.intents, REGISTRY.reference.synonyms)
+VOCABULARY = vocabulary_of(REGISTRY)
 ALL = frozenset(plane.scope for plane in REGISTRY.planes)
 AT_NAVY = 'at "Department of the Navy"'
 UUID = "5d1c7a90-2f4b-4e83-9b16-c0a7d2e8f431"
