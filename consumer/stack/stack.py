@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncGenerator, Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from consumer.stack import kafka, postgres, reach
 
 TEMPORARY = "planner-stack-"
 LOCK = "stack.lock"
+SWEEP_AGE_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,11 @@ def _held(home: Path) -> Generator[None]:
 
 
 def _sweep(parent: Path) -> None:
-    """Removes temporary folders whose stack was killed before it could: those whose lock nobody holds."""
+    """Removes temporary folders whose stack was killed before it could: those whose lock nobody holds. A new one may
+    not have locked its folder yet, so only what has some age counts."""
     for left in parent.glob(f"{TEMPORARY}*/{LOCK}"):
         with contextlib.suppress(OSError), left.open("a") as file:
+            if time.time() - os.fstat(file.fileno()).st_mtime < SWEEP_AGE_SECONDS:
+                continue
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(left.parent, ignore_errors=True)
