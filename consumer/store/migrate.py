@@ -1,5 +1,6 @@
 """Brings the database's schema, roles and policies up to date: safe to run again, and by two at once."""
 
+import asyncio
 from collections.abc import Mapping
 from hashlib import sha256
 from importlib import resources
@@ -10,6 +11,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_ra
 from consumer.errors import PlannerError, Unreachable
 
 CONNECT_SECONDS = 10.0
+MIGRATE_SECONDS = 3_600.0
 LOCK = 7_263_554_001
 """Advisory lock of migrations: the second one waits, then finds nothing to do."""
 BOOKS = """
@@ -38,10 +40,11 @@ def migrations() -> dict[str, str]:
 
 
 # Two databases of one cluster that make the same roles at once collide in the shared catalog.
+COLLISIONS = (asyncpg.UniqueViolationError, asyncpg.InternalServerError, asyncpg.DuplicateObjectError)
+
+
 @retry(
-    retry=retry_if_exception_type(
-        (asyncpg.UniqueViolationError, asyncpg.InternalServerError, asyncpg.DuplicateObjectError)
-    ),
+    retry=retry_if_exception_type(COLLISIONS),
     stop=stop_after_attempt(8),
     wait=wait_random_exponential(multiplier=0.05, max=1),
     reraise=True,
@@ -50,30 +53,41 @@ async def migrate(admin_url: str, passwords: Mapping[str, str] | None = None) ->
     """Applies what is missing, each migration in a transaction; returns the names applied.
 
     `passwords` by role name are set where given. Raises Unreachable when Postgres does not answer, PlannerError when
-    a migration that was applied has changed since.
+    a migration fails or one that was applied has changed since.
     """
     try:
         connection = await asyncpg.connect(admin_url, timeout=CONNECT_SECONDS)
     except (
         OSError,
         TimeoutError,
+        ValueError,
         asyncpg.PostgresConnectionError,
         asyncpg.InvalidAuthorizationSpecificationError,
+        asyncpg.InvalidCatalogNameError,
     ) as error:
         raise Unreachable(
             f"Postgres of PLANNER_ADMIN_DATABASE_URL: {type(error).__name__}; is it up, is the URL right?"
         ) from None
     try:
-        await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
-        await connection.execute(BOOKS)
-        known = {r["name"]: r["sha256"] for r in await connection.fetch("SELECT name, sha256 FROM planner.migration")}
-        applied = [name for name, sql in migrations().items() if await _apply(connection, name, sql, known)]
-        await connection.execute(ACCESS)
-        for role, password in (passwords or {}).items():
-            await _set_password(connection, role, password)
-        return applied
+        async with asyncio.timeout(MIGRATE_SECONDS):
+            return await _migrate(connection, passwords or {})
+    except TimeoutError:
+        raise PlannerError(
+            f"migrations took longer than {MIGRATE_SECONDS:g} s; does another one hold the lock?"
+        ) from None
     finally:
         await connection.close(timeout=CONNECT_SECONDS)
+
+
+async def _migrate(connection: asyncpg.Connection, passwords: Mapping[str, str]) -> list[str]:
+    await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
+    await connection.execute(BOOKS)
+    known = {r["name"]: r["sha256"] for r in await connection.fetch("SELECT name, sha256 FROM planner.migration")}
+    applied = [name for name, sql in migrations().items() if await _apply(connection, name, sql, known)]
+    await connection.execute(ACCESS)
+    for role, password in passwords.items():
+        await _set_password(connection, role, password)
+    return applied
 
 
 async def _apply(connection: asyncpg.Connection, name: str, sql: str, known: Mapping[str, str]) -> bool:
@@ -84,9 +98,14 @@ async def _apply(connection: asyncpg.Connection, name: str, sql: str, known: Map
                 f"migration {name} was applied and has changed since; restore its file and add a new one"
             )
         return False
-    async with connection.transaction():
-        await connection.execute(sql)
-        await connection.execute("INSERT INTO planner.migration (name, sha256) VALUES ($1, $2)", name, digest)
+    try:
+        async with connection.transaction():
+            await connection.execute(sql)
+            await connection.execute("INSERT INTO planner.migration (name, sha256) VALUES ($1, $2)", name, digest)
+    except COLLISIONS:
+        raise
+    except asyncpg.PostgresError as error:
+        raise PlannerError(f"migration {name} failed and left nothing of itself: {error}") from error
     return True
 
 

@@ -1,8 +1,11 @@
 # ruff: noqa: E501 one statement a line reads best
 """The lint refuses whatever is not one read only SELECT over allowed schemas, whatever its spelling."""
 
+import re
+
 import pytest
 
+import registry
 from registry.lint import lint
 
 HARMLESS = [
@@ -204,6 +207,21 @@ def test_a_hostile_statement_is_refused(sql: str) -> None:
 
 def test_there_are_more_hostile_statements_than_the_public_lists_hold() -> None:
     assert len(set(HOSTILE)) == len(HOSTILE) >= 150
+
+
+TENANT_TEST = re.compile(r"(\b\w+\.)?tenant_id\s*(=|IN)\s*(:tenant_id|\([^)]*\)|ANY\s*\([^)]*\))", re.IGNORECASE)
+BUILT_IN = registry.load()
+
+
+@pytest.mark.parametrize("intent", BUILT_IN.intents, ids=lambda intent: intent.name)
+def test_no_test_of_the_tenant_can_be_left_out_of_an_intent(intent: registry.Intent) -> None:
+    schemas = BUILT_IN.plane(intent.plane).schemas
+    found = list(TENANT_TEST.finditer(intent.sql))
+    assert found, "each intent names the tenant"
+    for match in found:
+        for instead in ("true", f"({match[0]} OR true)", f"NOT {match[0]}", f"coalesce({match[0]}, true)"):
+            left_out = intent.sql[: match.start()] + instead + intent.sql[match.end() :]
+            assert lint(left_out, schemas), (match[0], instead)
 
 
 def test_a_schema_of_another_plane_is_refused() -> None:
