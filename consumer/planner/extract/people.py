@@ -13,10 +13,14 @@ _BARE_LETTER = re.compile(r"\b(?:an?|or|and|have|hold|holds|with)\s+([QL])(?=[\s
 _CAPITALS = re.compile(r"(?<![\w-])[A-Z]{2,}(?:-[A-Z]+)?(?![\w-])")
 
 
+def _portions(text: Text) -> list[re.Match[str]]:
+    return list(_PORTION.finditer(text.question)) if "//" in text.question else []
+
+
 def clearance(text: Text, reference: Reference) -> Extracted:
     """The clearance asked for. The longest spelling wins where one holds another: top secret is not secret."""
     found: dict[str, list[Span]] = {}
-    for match in _PORTION.finditer(text.question):
+    for match in _portions(text):
         found.setdefault(_PORTION_LEVEL[match[1]], []).append(match.span())
     marked = text.covered(span for spans in found.values() for span in spans)
     for level, first, end in text.runs(reference.clearances):
@@ -62,11 +66,11 @@ def compartments(text: Text, reference: Reference, level: Extracted) -> Extracte
             for code in (*compartment.implies, compartment.code):
                 codes.setdefault(code, span)
 
-    portions = [match.span() for match in _PORTION.finditer(text.question)]
-    for match in _PORTION.finditer(text.question):
+    portions = _portions(text)
+    for match in portions:
         for mark in match[2].split("/"):
             add(mark, match.span())
-    marked = text.covered(portions)
+    marked = text.covered(match.span() for match in portions)
     for match in _CAPITALS.finditer(text.question):
         if not marked[match.start()]:
             add(match[0], match.span())

@@ -125,6 +125,8 @@ class Text:
     def runs(self, spellings: Spellings[T]) -> Iterator[tuple[T, int, int]]:
         """What runs of words spell, longest first and without overlap: (entry, first word, end)."""
         words, place = self.folded, 0
+        if spellings.lengths.keys().isdisjoint(words):
+            return
         while place < len(words):
             for length in spellings.lengths.get(words[place], ()):
                 entry = spellings.entries.get(" ".join(words[place : place + length]))
