@@ -64,6 +64,6 @@ def data(home: Path) -> Path:
     note = home / "elsewhere"
     if not note.exists() or not Path(note.read_text()).is_dir():
         made = Path(tempfile.mkdtemp(prefix=ELSEWHERE, dir=base()))
-        (made / "belongs").write_text(str(home))
         note.write_text(str(made))
+        (made / "belongs").write_text(str(home))  # second: a folder with this file and no note may be removed
     return Path(note.read_text())
