@@ -14,6 +14,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from registry.statement import compile
+
 # The parser warns about what it can't model; here that is refused, with words of our own.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
@@ -81,6 +83,7 @@ def lint(sql: str, schemas: Sequence[str]) -> list[str]:
     return [
         *_call_faults(tokens),
         *_token_faults(tokens),
+        *_parameter_faults(sql, tree),
         *_bound_faults(tree),
         *_node_faults(tree),
         *_row_faults(tree),
@@ -97,7 +100,7 @@ def _call_faults(tokens: Sequence[Token]) -> Iterator[str]:
     """Calls are judged by the words as written: the parser renames functions, and what runs is what is written."""
     for before, token, after in zip([None, *tokens], tokens, tokens[1:], strict=False):
         word = token.text.lower()
-        if after.text != "(" or not re.match(r"[a-z_]", word):
+        if after.text != "(" or not re.search(r"\w", word):
             continue
         if before is not None and before.text == ".":
             yield f"the function {word} must not name a schema"
@@ -117,6 +120,13 @@ def _token_faults(tokens: Sequence[Token]) -> Iterator[str]:
             yield f"the operator {token.text} is not on the allow list"
         elif token.text.lower() in WHO and (before is None or before.text != "."):
             yield f"{token.text.lower()} is not allowed: who asks is a parameter"
+
+
+def _parameter_faults(sql: str, tree: exp.Expr) -> Iterator[str]:
+    """What becomes a position must be what the parser takes for a parameter: two readers, one meaning."""
+    parsed = {str(found.name) for found in tree.find_all(exp.Placeholder)}
+    if odd := sorted(parsed ^ set(compile(sql).parameters)):
+        yield f"it is not plain whether {odd[0]} is a parameter"
 
 
 def _bound_faults(tree: exp.Expr) -> Iterator[str]:

@@ -176,6 +176,11 @@ HOSTILE = [
     "SELECT a.x FROM market.award a WHERE a.tenant_id = :tenant_id AND a.x @@ 'y'",
     "SELECT a.x FROM market.award a WHERE a.tenant_id = :tenant_id AND a.j ? 'x'",
     "SELECT a.x FROM market.award a WHERE a.tenant_id = :tenant_id AND a.j #>> '{a}' = 'x'",
+    # what one reader takes for a parameter and the other does not
+    "SELECT a.x[a.low:high] FROM market.award a WHERE a.tenant_id = :tenant_id",
+    "SELECT a.x FROM market.award a WHERE a.tenant_id = :tenant_id AND a.y = :Naics",
+    "SELECT 'one' '' :two '' FROM market.award a WHERE a.tenant_id = :tenant_id AND a.y = ?",
+    'SELECT "1x"(1) FROM market.award a WHERE a.tenant_id = :tenant_id',
     # how the row cap, the comments or the end could be escaped
     "SELECT a.x FROM market.award a WHERE a.tenant_id = :tenant_id LIMIT 10",
     "SELECT a.x FROM market.award a WHERE a.tenant_id = :tenant_id FETCH FIRST ROW WITH TIES",
