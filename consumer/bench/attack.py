@@ -5,7 +5,7 @@ may be recovered or pinned, and a plain threshold, on which the attack must succ
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 
 from msgspec import Struct
@@ -18,8 +18,8 @@ FEWEST, MOST = 40, 2_000
 """People of a made up bench."""
 LONGEST_SWEEP = 24
 """Months: windows are asked one by one up to here, though few are offered."""
-SUBTRACTIONS = 20
-"""Random ways in which each published total is taken apart."""
+SUBTRACTIONS = 40
+"""Random ways in which each published total is taken apart, others than those that the publisher tried."""
 Printed = Sequence[int | None]
 
 
@@ -69,16 +69,16 @@ def attack(lattice: Lattice, printed: Printed, counts: Counter[Atom], rule: Rule
     ]
     masks = sorted({*bounds.targets(lattice), *bounds.remainders(lattice, heard)})
     sizes = lattice.sizes_of(masks, counts)
-    found = bounds.pinned(len(lattice.atoms), seen, masks, sizes, rule.k)
-    differences = subtracted(lattice, heard, rule) if rule.round == 1 else 0
+    found, _ = bounds.pinned(lattice, seen, masks, sizes, rule.k)
+    differences = bounds.subtractions(seen, rule.k, SUBTRACTIONS, seed=len(said))
     return Arm(
         questions=len(said),
         answered=sum(count is not None for _, count in said),
         targets=sum(1 <= size < rule.k for size in sizes),
         recovered=sum(finding.recovered for finding in found),
         pinned=len(found),
-        subtracted=differences,
-        leaking=int(bool(found) or differences > 0),
+        subtracted=len(differences),
+        leaking=int(bool(found or differences)),
     )
 
 
@@ -94,24 +94,6 @@ def answer(lattice: Lattice, printed: Printed, group: Group, window: int | None)
     """What the bench intents say: the cell of the offered window that covers the one asked, and its count."""
     place = lattice.groups.index(group._replace(within=offered_window(window, lattice.vocabulary.windows)))
     return place, printed[place]
-
-
-def subtracted(lattice: Lattice, heard: Mapping[int, int], rule: Rule) -> int:
-    """How many groups of 1 to k - 1 people are a heard total less heard parts that don't overlap. Needs no solver and
-    shares nothing with the audit: totals are taken apart at random, with a fixed seed."""
-    rng = random.Random(len(heard))
-    members = lattice.members
-    small: set[int] = set()
-    for whole, total in heard.items():
-        parts = [part for part in heard if part != whole and members[part] & ~members[whole] == 0]
-        for _ in range(SUBTRACTIONS if parts else 0):
-            left, rest = members[whole], total
-            for part in rng.sample(parts, len(parts)):
-                if members[part] & ~left == 0:
-                    left, rest = left & ~members[part], rest - heard[part]
-                    if 1 <= rest < rule.k:
-                        small.add(left)
-    return len(small)
 
 
 def threshold_only(lattice: Lattice, counts: Counter[Atom], rule: Rule) -> Printed:

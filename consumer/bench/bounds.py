@@ -2,9 +2,12 @@
 
 Any roster that fits the published counts is possible to whoever reads them. A target group is safe if its size
 can be below 1 or at least k in one of them; it is pinned if every one of them has 1 to k - 1, and recovered
-if they all agree. The publisher audits with this before a snapshot is stored, the attack measures with it after.
+if they all agree. Of a group that can be asked for, whoever knows the rule takes "withheld" for fewer than k: so it is
+safe only if it can be empty. The publisher audits with this before a snapshot is stored, the attack measures with it
+after.
 """
 
+import random
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import ceil, floor
@@ -28,8 +31,8 @@ class Published(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A target of 1 to k - 1 people whose size lies in [low, high] whatever the roster; `because` indexes the
-    published groups that the two bounds rest on."""
+    """A target of 1 to k - 1 people whose size lies in [low, high] whatever the roster (high at most k - 1 where the
+    group itself is withheld); `because` indexes the published groups that the bounds rest on."""
 
     target: int
     size: int
@@ -82,6 +85,28 @@ def _finer(whole: Group, part: Group) -> tuple[bool, ...]:
         whole.within != part.within,
         whole.category != part.category,
     )
+
+
+def subtractions(published: Sequence[Published], k: int, tries: int, seed: int) -> list[Finding]:
+    """Groups of 1 to k - 1 people that are a published total less published parts of it that don't overlap.
+
+    Each total is taken apart `tries` times at random: exact where the program only looks at given targets, and blind
+    to what needs more than adding up. Same seed, same findings.
+    """
+    rng = random.Random(seed)
+    found: dict[int, Finding] = {}
+    for total, whole in enumerate(published):
+        inside = [i for i, part in enumerate(published) if i != total and part.members & ~whole.members == 0]
+        for _ in range(tries if inside else 0):
+            left, low, high, because = whole.members, whole.at_least, whole.at_most, [total]
+            for i in rng.sample(inside, len(inside)):
+                part = published[i]
+                if part.members & ~left == 0:
+                    left, low, high = left & ~part.members, low - part.at_most, high - part.at_least
+                    because.append(i)
+                    if low >= 1 and high < k:
+                        found.setdefault(left, Finding(left, high, low, high, frozenset(because)))
+    return list(found.values())
 
 
 def _mask(belongs: Iterable[bool]) -> int:
@@ -171,34 +196,44 @@ class Program:
 
 
 def pinned(
-    width: int, published: Sequence[Published], masks: Sequence[int], sizes: Sequence[int], k: int
-) -> list[Finding]:
-    """The targets of 1 to k - 1 people that `published` pins or recovers. `sizes` are the true sizes of `masks`,
-    `width` is the number of atoms."""
+    lattice: Lattice,
+    published: Sequence[Published],
+    masks: Sequence[int],
+    sizes: Sequence[int],
+    k: int,
+    enough: int | None = None,
+) -> tuple[list[Finding], list[int]]:
+    """The targets of 1 to k - 1 people that `published` pins or recovers, and those that it may: with `enough` it
+    stops at so many findings and leaves the rest in doubt. `sizes` are the true sizes of `masks`."""
     small = [(mask, size) for mask, size in zip(masks, sizes, strict=True) if 1 <= size < k]
     if not small or not published:
-        return []
-    program = Program(width, published)
-    suspects = _Suspects(program, [mask for mask, _ in small], k)
+        return [], []
+    withheld = set(lattice.members)  # those of 1 to k - 1 people always are
+    program = Program(len(lattice.atoms), published)
+    suspects = _Suspects(program, [mask for mask, _ in small], [mask in withheld for mask, _ in small], k)
     suspects.probe()
     found: list[Finding] = []
-    while (i := suspects.next()) is not None:
+    while (enough is None or len(found) < enough) and (i := suspects.next()) is not None:
         low, roster, below = program.least(suspects.cost(i))
         suspects.clear(roster)
         if ceil(low - EPSILON) < 1:
             continue
-        high, roster, above = program.least(suspects.cost(i, upwards=True))
+        most, roster, above = program.least(suspects.cost(i, upwards=True))
         suspects.clear(roster)
-        if floor(-high + EPSILON) < k:
-            found.append(Finding(*small[i], ceil(low - EPSILON), floor(-high + EPSILON), below | above))
-    return found
+        high = floor(EPSILON - most) if most > float("-inf") else k
+        if suspects.withheld[i]:
+            found.append(Finding(*small[i], ceil(low - EPSILON), min(high, k - 1), below))
+        elif high < k:
+            found.append(Finding(*small[i], ceil(low - EPSILON), high, below | above))
+    return found, [small[i][0] for i in suspects.rest()]
 
 
 class _Suspects:
     """Targets that no roster seen so far clears. Every roster that fits may clear many of them."""
 
-    def __init__(self, program: Program, masks: Sequence[int], k: int) -> None:
+    def __init__(self, program: Program, masks: Sequence[int], withheld: Sequence[bool], k: int) -> None:
         self.program, self.k = program, k
+        self.withheld = program.numpy.array(withheld)
         self.inside, self.touched = program.costs(masks)
         self.left: Any = self.inside.sum(axis=1) > 0
 
@@ -211,7 +246,8 @@ class _Suspects:
         program without a bound, which clears only its own target."""
         if roster is None:
             return False
-        safe = (self.inside @ roster < 1 - EPSILON) | (self.touched @ roster > self.k - 1 + EPSILON)
+        large = ~self.withheld & (self.touched @ roster > self.k - 1 + EPSILON)
+        safe = (self.inside @ roster < 1 - EPSILON) | large
         before = int(self.left.sum())
         self.left &= ~safe
         return int(self.left.sum()) < before
@@ -229,8 +265,11 @@ class _Suspects:
 
     def next(self) -> int | None:
         """One that is left, which leaves with this call."""
-        places = self.program.numpy.flatnonzero(self.left)
-        if not len(places):
+        places = self.rest()
+        if not places:
             return None
         self.left[places[0]] = False
-        return int(places[0])
+        return places[0]
+
+    def rest(self) -> list[int]:
+        return self.program.numpy.flatnonzero(self.left).tolist()

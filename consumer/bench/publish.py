@@ -12,6 +12,13 @@ from msgspec import Struct
 from consumer.bench import bounds
 from consumer.bench.lattice import ANY, LADDER, RULE_VERSION, Atom, Group, Lattice, Person, Reach, atom_of, nested
 
+FINDINGS_A_ROUND = 80
+"""Findings after which counts are withheld: one withheld count settles many targets at once."""
+COARSE = 50
+"""How many places down the publishing order outweigh one more finding, about: measured for most counts published."""
+SUBTRACTIONS = 200
+"""Random ways in which each published total is taken apart before a snapshot is called safe."""
+
 
 class Rule(Struct, frozen=True, kw_only=True):
     """`k` is the smallest count ever published, `round` what a published count is floored to a multiple of."""
@@ -39,7 +46,7 @@ def publish(lattice: Lattice, counts: Counter[Atom], rule: Rule) -> tuple[int | 
     """The printed count of each group, None where it is withheld. Zero, small and withheld by overlap look alike.
 
     The nested rule first, then the audit: while the published counts together recover or pin a group of 1 to k - 1,
-    the finest of the counts that do so is withheld. Raises `Misconfigured` if scipy is not installed.
+    some of the counts that do so are withheld, fine ones first. Raises `Misconfigured` if scipy is not installed.
     """
     sizes = lattice.sizes(counts)
     kept = [i for i, published in enumerate(nested(lattice, sizes, rule.k)) if published]
@@ -47,26 +54,30 @@ def publish(lattice: Lattice, counts: Counter[Atom], rule: Rule) -> tuple[int | 
     while True:
         doubtful = sorted({*doubtful, *bounds.remainders(lattice, kept)} - settled)
         seen = [bounds.Published(lattice.members[i], *rule.interval(sizes[i])) for i in kept]
-        found = bounds.pinned(len(lattice.atoms), seen, doubtful, lattice.sizes_of(doubtful, counts), rule.k)
+        people = lattice.sizes_of(doubtful, counts)
+        found, left = bounds.pinned(lattice, seen, doubtful, people, rule.k, FINDINGS_A_ROUND)
+        found = found or bounds.subtractions(seen, rule.k, SUBTRACTIONS, seed=0)
         if not found:
             break
-        withheld = _finest(found)
+        withheld = _breaking(found)
         kept = [i for at, i in enumerate(kept) if at not in withheld]
         # Withholding only adds rosters that fit, so a target once cleared stays cleared.
-        pinned = {finding.target for finding in found}
-        settled.update(mask for mask in doubtful if mask not in pinned)
-        doubtful = sorted(pinned)
+        again = {*left, *(finding.target for finding in found)}
+        settled.update(mask for mask in doubtful if mask not in again)
+        doubtful = sorted(again)
     shown = set(kept)
     return tuple(rule.printed(size) if i in shown else None for i, size in enumerate(sizes))
 
 
-def _finest(found: list[bounds.Finding]) -> set[int]:
-    """One published group less for every finding that the ones already chosen don't break. Groups are in
-    publishing order, coarse before fine, so the highest index is the finest."""
+def _breaking(found: list[bounds.Finding]) -> set[int]:
+    """A few published groups without which none of the findings stands: time and again the one in most of those that
+    stand, the finer the better. Groups are in publishing order, so a higher index is finer."""
     withheld: set[int] = set()
-    for finding in found:
-        if not withheld & finding.because:
-            withheld.add(max(finding.because))
+    while found:
+        hits = Counter(i for finding in found for i in finding.because)
+        chosen = max(hits, key=lambda i: (hits[i] * (i + COARSE), i))
+        withheld.add(chosen)
+        found = [finding for finding in found if chosen not in finding.because]
     return withheld
 
 

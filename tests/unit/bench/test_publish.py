@@ -44,7 +44,7 @@ def test_no_count_below_the_threshold_is_printed_and_nothing_is_pinned(seed: int
         bounds.Published(LATTICE.members[i], *rule.interval(sizes[i])) for i, n in enumerate(printed) if n is not None
     ]
     targets = bounds.targets(LATTICE)
-    assert bounds.pinned(len(LATTICE.atoms), seen, targets, LATTICE.sizes_of(targets, counts), rule.k) == []
+    assert bounds.pinned(LATTICE, seen, targets, LATTICE.sizes_of(targets, counts), rule.k) == ([], [])
 
 
 def test_the_same_people_in_another_order_publish_the_same_cells() -> None:
