@@ -38,7 +38,24 @@ def agency(text: Text, reference: Reference, taken: Sequence[Span] = ()) -> Extr
         span = (text.words[first].start, text.words[end - 1].end)
         if not elsewhere[span[0]] and _is_meant(text, named, first, end, reference):
             found.setdefault(named, []).append(span)
+    if not found and not unknown:
+        return _unknown(text, elsewhere)
     return _decide(found, unknown)
+
+
+def _unknown(text: Text, elsewhere: bytearray) -> Extracted:
+    """A name behind `at` that is no agency known here: answering without it would answer another question.
+
+    Ambiguous and not invalid, for a place may stand there too; only an intent that takes an agency asks about it.
+    """
+    for place, word in enumerate(text.words[:-1]):
+        if word.folded != "at":
+            continue
+        named = text.words[place + 1 + (text.words[place + 1].folded == "the") :][:1]
+        if named and named[0].written[0].isupper() and named[0].written.isalpha() and not elsewhere[named[0].start]:
+            note = f"{named[0].written[:40]} is not known as an agency; give its official name in quotes"
+            return ambiguous(note, ((named[0].start, named[0].end),))
+    return MISSING
 
 
 def _decide(found: dict[Agency, list[Span]], unknown: list[Span]) -> Extracted:

@@ -64,6 +64,13 @@ AGENCIES = (
     ('at "Department of the Navy', INVALID, None),
     ('at "Department of the Navy’ awards', INVALID, None),
     ('racks of 19" for the Navy', OK, NAVY),
+    ("Competitors at XYZ in 541512", AMBIGUOUS, None),
+    ("Competitors at the SI in 541512", AMBIGUOUS, None),
+    ("awards at White Sands", AMBIGUOUS, None),
+    ("people at Secret level", MISSING, None),
+    ("at 541512", MISSING, None),
+    ("at least two", MISSING, None),
+    ("what is it at", MISSING, None),
     ('""', MISSING, None),
 )
 
