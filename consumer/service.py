@@ -16,7 +16,7 @@ from consumer.authority import Authorize, open_authority
 from consumer.deadline import Deadline
 from consumer.errors import Misconfigured, Transient
 from consumer.inference import open_inference
-from consumer.observe import metrics
+from consumer.observe import metrics, tracing
 from consumer.planner.answer import Asked, Judge, Planner, Transaction
 from consumer.planner.classify import vocabulary_of
 from consumer.planner.guard import guard_of
@@ -26,7 +26,7 @@ from consumer.store.pool import StatementTooLong, close_pool, open_pool
 from consumer.store.preflight import Inspection, schemas_of
 from consumer.store.tenant import tenant_transaction
 from consumer.stream.handler import Answered, Failure
-from consumer.stream.records import Received, event_id
+from consumer.stream.records import TRACE, Received, event_id
 from registry import Registry
 from registry.catalog import InvalidRegistry
 from schemas import Answer, Question, Refusal
@@ -55,7 +55,10 @@ class Answerer(Struct, frozen=True):
     tenancy: Inspection
 
     async def answer(self, question: Question, received: Received, deadline: Deadline) -> Answered:
-        question = await self.authorize(question, received, deadline)
+        with tracing.question(_origin(received)):
+            return await self._answer(await self.authorize(question, received, deadline), received, deadline)
+
+    async def _answer(self, question: Question, received: Received, deadline: Deadline) -> Answered:
         principal = question.principal
         scopes = self.default_scopes if principal is None else frozenset(principal.scopes)
         asked = Asked(
@@ -85,6 +88,12 @@ class Answerer(Struct, frozen=True):
             answered_at=datetime.now(UTC),
             elapsed_ms=0,
         )
+
+
+def _origin(received: Received) -> tracing.Origin:
+    carried = ((name, received.header(name)) for name in TRACE)
+    carrier = {name: value.decode("ascii", "replace") for name, value in carried if value is not None}
+    return tracing.Origin(received.topic, received.partition, received.offset, carrier)
 
 
 def load_registry(settings: Settings) -> Registry:

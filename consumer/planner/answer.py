@@ -19,7 +19,7 @@ from consumer import __version__
 from consumer.deadline import Deadline
 from consumer.documents import search as documents
 from consumer.errors import Transient
-from consumer.observe import metrics
+from consumer.observe import metrics, tracing
 from consumer.planner.classify import Vocabulary
 from consumer.planner.evidence import Evidence, to_wire
 from consumer.planner.extract import Params, extract
@@ -347,10 +347,11 @@ def _entities(evidence: Sequence[Evidence]) -> list[str]:
 
 @contextmanager
 def stage(name: str) -> Generator[None, None, None]:
-    """Times one stage and counts how questions leave it."""
+    """Times and traces one stage, and counts how questions leave it."""
     started = time.perf_counter()
     try:
-        yield
+        with tracing.stage(name):
+            yield
     except BaseException:
         metrics.STAGES.labels(name, "error").inc()
         raise
