@@ -1,9 +1,9 @@
 """The connection pool, and what an error of the database means for a question."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import asyncpg
@@ -21,6 +21,7 @@ else:
     Connection = Direct = object
 
 CONNECT_SECONDS = 10.0
+RESET_SECONDS = 5.0
 # RESET ALL leaves the role, temporary tables and advisory locks of the last user of a connection behind.
 RESET = """
 RESET SESSION AUTHORIZATION; RESET ROLE; RESET ALL; DISCARD TEMP; CLOSE ALL; UNLISTEN *;
@@ -45,7 +46,7 @@ def is_transient(error: BaseException) -> bool:
     as a connection error. An argument that no statement can take is an InterfaceError too, and a ValueError: it stays
     wrong however often it is tried.
     """
-    if isinstance(error, asyncpg.QueryCanceledError | ValueError):
+    if isinstance(error, ValueError):
         return False
     if isinstance(error, asyncpg.PostgresError):
         code = error.sqlstate or ""
@@ -82,21 +83,30 @@ async def close_pool(pool: asyncpg.Pool) -> None:
         pool.terminate()
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def connection(pool: asyncpg.Pool, deadline: Deadline) -> AsyncGenerator[Connection, None]:
     """A connection of the pool for the block. Raises Transient when none can be had in time or it breaks inside."""
     started = time.perf_counter()
-    connected = False
+    held: Connection | None = None
     try:
-        async with pool.acquire(timeout=max(0.001, deadline.remaining())) as held:
-            connected = True
-            metrics.POOL_WAIT.observe(time.perf_counter() - started)
-            yield held
+        held = await pool.acquire(timeout=max(0.001, deadline.remaining()))
+        metrics.POOL_WAIT.observe(time.perf_counter() - started)
+        yield held
     except Exception as error:
         # Whatever keeps us from a connection is the server's matter: a login refused for now is no fault of a question.
-        if connected and not is_transient(error):
+        if held is not None and not is_transient(error):
             raise
         metrics.DB_RETRIES.labels(type(error).__name__).inc()
         if getattr(error, "sqlstate", None) in STALE:
             await pool.expire_connections()
         raise Transient(type(error).__name__) from error
+    finally:
+        if held is not None:
+            await _release(pool, held)
+
+
+async def _release(pool: asyncpg.Pool, held: Connection) -> None:
+    """Gives the connection back with time of its own: with what the question had left, as asyncpg would, each question
+    at its deadline cost a connection. One that can't be reset in that time is closed by the pool."""
+    with contextlib.suppress(OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        await pool.release(held, timeout=RESET_SECONDS)

@@ -20,6 +20,8 @@ from consumer.store.pool import Connection, StatementTooLong, connection, is_tra
 # of its own, since going back to it undoes nothing but a failure and, in repeatable read, keeps the snapshot.
 BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SAVEPOINT begun"
 AGAIN = "ROLLBACK TO SAVEPOINT begun"
+LEAST_TIMEOUT_MS = 250
+"""Of a question at its deadline: it ends by that, and what cleans up after it must not be cancelled too."""
 # `transaction_timeout` would end a question whose nodes are each quick; the statement limit is what guards.
 PREAMBLE = """
 SELECT set_config('app.tenant_id', $1, true) AS tenant, set_config('statement_timeout', $2, true) AS timeout,
@@ -52,14 +54,17 @@ class TenantTransaction:
         """
         try:
             return await self._held.fetch(text, *arguments)
+        except asyncpg.QueryCanceledError:
+            await self._back()
+            raise StatementTooLong("the statement took longer than PLANNER_STATEMENT_TIMEOUT_MS") from None
         except asyncpg.PostgresError as error:
-            if is_transient(error):
-                raise
-            await self._held.execute(AGAIN)
-            await self.enter()
-            if isinstance(error, asyncpg.QueryCanceledError):
-                raise StatementTooLong("the statement took longer than PLANNER_STATEMENT_TIMEOUT_MS") from None
+            if not is_transient(error):
+                await self._back()
             raise
+
+    async def _back(self) -> None:
+        await self._held.execute(AGAIN)
+        await self.enter()
 
 
 @asynccontextmanager
@@ -71,10 +76,10 @@ async def tenant_transaction(
     Raises TenantContextLost when the session is not what it must be, Transient when Postgres is away.
     """
     async with connection(pool, deadline) as held, deadline.scope():
-        timeout_ms = min(statement_timeout_ms, int(deadline.remaining() * 1_000) + 1)
-        transaction = TenantTransaction(held, tenant_id, timeout_ms, role)
-        await held.execute(BEGIN)
+        remaining_ms = max(LEAST_TIMEOUT_MS, int(deadline.remaining() * 1_000))
+        transaction = TenantTransaction(held, tenant_id, min(statement_timeout_ms, remaining_ms), role)
         try:
+            await held.execute(BEGIN)
             await transaction.enter()
             yield transaction
         finally:
