@@ -295,6 +295,7 @@ def guard_of(registry: Registry, vendor_names: Iterable[str] = ()) -> Guard:
     """
     reference = registry.reference
     texts = {text for plane in registry.planes for text in plane.words} | reference.words
+    texts.update(reference.synonyms)
     for intent in registry.intents:
         texts.update(intent.words, intent.phrases, intent.noun)
         for column in intent.columns:

