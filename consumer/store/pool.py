@@ -35,6 +35,10 @@ STALE = frozenset({"25006", "0A000", "42P10"})
 """After these every connection of the pool is suspect."""
 
 
+BROKEN = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+"""What cleaning up may meet on a connection that died or was cancelled: the pool then closes it."""
+
+
 class StatementTooLong(PlannerError):
     """A statement ran into its time limit: its node is dropped, the question goes on."""
 
@@ -108,5 +112,5 @@ async def connection(pool: asyncpg.Pool, deadline: Deadline) -> AsyncGenerator[C
 async def _release(pool: asyncpg.Pool, held: Connection) -> None:
     """Gives the connection back with time of its own: with what the question had left, as asyncpg would, each question
     at its deadline cost a connection. One that can't be reset in that time is closed by the pool."""
-    with contextlib.suppress(OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+    with contextlib.suppress(*BROKEN):
         await pool.release(held, timeout=RESET_SECONDS)

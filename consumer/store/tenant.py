@@ -5,8 +5,8 @@ transaction alone and reads it back; it also takes the snapshot, after which the
 Nothing here takes SQL text from outside the Registry, and nothing runs without parameters.
 """
 
+import contextlib
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +14,7 @@ import asyncpg
 
 from consumer.deadline import Deadline
 from consumer.errors import PlannerError
-from consumer.store.pool import Connection, StatementTooLong, connection, is_transient
+from consumer.store.pool import BROKEN, Connection, StatementTooLong, connection, is_transient
 
 # What costs is round trips: four a question and one a node. So the one savepoint is set with BEGIN; a node needs none
 # of its own, since going back to it undoes nothing but a failure and, in repeatable read, keeps the snapshot.
@@ -67,7 +67,7 @@ class TenantTransaction:
         await self.enter()
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def tenant_transaction(
     pool: asyncpg.Pool, tenant_id: UUID, deadline: Deadline, statement_timeout_ms: int, role: str = "planner_worker"
 ) -> AsyncGenerator[TenantTransaction, None]:
@@ -83,5 +83,5 @@ async def tenant_transaction(
             await transaction.enter()
             yield transaction
         finally:
-            if not held.is_closed():
+            with contextlib.suppress(*BROKEN):  # what ended the block says more than what its end meets
                 await held.execute("ROLLBACK")  # nothing was written
