@@ -113,7 +113,7 @@ async def _in_time(answerer: Answerer, question: Question, received: Received) -
                         raise
     except Permanent:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 whatever it was, the asker gets an answer
         if not scope.expired():
             # Its message could hold what was asked: the type and the place must do.
             log.error("a question failed", extra={"error": type(error).__name__, "place": _place(error)})

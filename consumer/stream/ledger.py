@@ -15,8 +15,9 @@ from collections import deque
 VERSION = "1"
 MAX_METADATA_BYTES = 4_096
 """The broker's default `offset.metadata.max.bytes`; a longer one is refused with the whole commit."""
-FULL_BYTES = MAX_METADATA_BYTES * 3 // 4
-"""Reading pauses from here on: what is in flight may still split runs before it settles."""
+MAX_PENDING = 600
+"""Reading stops here, which keeps the metadata short whatever settles first: a pending offset costs at most a run of
+one (1 byte) and the gap before it (4 bytes below 2^28), so 600 of them 3,000 bytes, or 4,000 characters of base64."""
 
 
 class Ledger:
@@ -82,9 +83,13 @@ class Ledger:
 
     @property
     def full(self) -> bool:
-        """Whether reading must wait: the metadata comes near what the broker takes."""
-        # a pending offset costs at most two varints of three bytes, times 4/3 for base64
-        return len(self.pending) * 8 > FULL_BYTES and len(self.metadata()) > FULL_BYTES
+        """Whether reading must wait until some of what is pending settles."""
+        return len(self.pending) >= MAX_PENDING
+
+    @property
+    def position(self) -> int:
+        """The offset to read next: the first that an earlier owner left pending and we have not read, or the end."""
+        return self._unread[0] if self._unread else self.end
 
 
 def _encode(runs: list[int]) -> str:

@@ -21,7 +21,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 SOURCE = "planner"
 ANSWER_TYPE = "aedt.ai.answer"
-RECORD_OVERHEAD_BYTES = 512
+RECORD_OVERHEAD_BYTES = 128
 """What a batch adds to a record: lengths, offsets, the batch's own header, with room to spare."""
 REPLY_TOPIC = ("kafka_replyTopic", "reply_to")
 REPLY_PARTITION = "kafka_replyPartition"
@@ -152,8 +152,9 @@ def dead_letter(received: Received, reason: DeadLetterReason, topic: str, max_by
     letter = Outgoing(topic, received.key, value, own + added, received.partition)
     if letter.size_bytes <= max_bytes:
         return letter
-    if len(letter.value or b"") + RECORD_OVERHEAD_BYTES * 4 <= max_bytes:
-        return Outgoing(topic, received.key, value, added, received.partition)
+    letter = Outgoing(topic, received.key, value, added, received.partition)
+    if letter.size_bytes <= max_bytes:
+        return letter
     digest = hashlib.sha256(value or b"").hexdigest().encode()
     return Outgoing(topic, received.key, b"", (*added, (WITHOUT_VALUE, b"sha256:" + digest)), received.partition)
 

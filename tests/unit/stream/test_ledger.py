@@ -1,9 +1,9 @@
 """The ledger against a plain set: whatever is settled is never answered again, whatever is not is never lost."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from consumer.stream.ledger import FULL_BYTES, MAX_METADATA_BYTES, Ledger
+from consumer.stream.ledger import MAX_METADATA_BYTES, MAX_PENDING, Ledger
 
 # Gaps between offsets are transaction markers; some records settle, in any order.
 LOGS = st.lists(st.tuples(st.integers(1, 5), st.booleans()), max_size=200)
@@ -52,16 +52,43 @@ def test_when_all_is_settled_the_metadata_is_empty() -> None:
     assert (ledger.watermark, ledger.metadata()) == (10, "")
 
 
-def test_reading_pauses_before_the_metadata_is_too_long() -> None:
+@settings(max_examples=20)
+@given(st.sampled_from([1, 200, 20_000, 2**28 - 1]), st.randoms(use_true_random=False))
+def test_a_full_ledger_fits_the_metadata_however_far_its_pending_lie_apart(widest, rng) -> None:  # type: ignore[no-untyped-def]
     ledger = Ledger(0)
     offset = 0
-    while not ledger.full:
+    for _ in range(MAX_PENDING):
+        gap = rng.randint(1, widest)
+        offset += gap + 1
+        assert not ledger.full
+        ledger.read(offset - 1)
+        ledger.settle(offset - 1)
         ledger.read(offset)
-        if offset % 2:
-            ledger.settle(offset)
-        offset += 1
-    assert FULL_BYTES < len(ledger.metadata()) <= MAX_METADATA_BYTES
-    assert len(ledger.pending) > 1_000
+    ledger.read(offset + 2**28)
+    ledger.settle(offset + 2**28)
+    assert ledger.full
+    assert len(ledger.metadata()) <= MAX_METADATA_BYTES
+
+
+@given(LOGS, st.randoms(use_true_random=False))
+def test_what_was_read_but_not_taken_is_read_from_the_position_again(gaps, rng) -> None:  # type: ignore[no-untyped-def]
+    log = offsets(gaps, 0)
+    first = Ledger(0)
+    for offset, settled in log:
+        first.read(offset)
+        if settled:
+            first.settle(offset)
+    again = Ledger.resume(first.watermark, first.metadata())
+    unsettled = [offset for offset, settled in log if not settled]
+    taken: list[int] = []
+    while True:
+        rest = [offset for offset, _ in log if offset >= again.position]
+        if not rest:
+            break
+        for offset in rest[: rng.randint(1, len(rest))]:
+            if again.read(offset):
+                taken.append(offset)
+    assert taken == unsettled
 
 
 def test_a_pending_record_that_the_log_lost_holds_nothing_back() -> None:
