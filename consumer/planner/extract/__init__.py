@@ -4,13 +4,23 @@ Deterministic and in linear time. A value that is ambiguous or invalid is never 
 how to give it. Spans are offsets into the cleaned question (`consumer.planner.normalise.clean`).
 """
 
+import re
+
 from consumer.planner.extract.agency import agency
 from consumer.planner.extract.codes import contract_number, is_uei, naics, uei, uuids
 from consumer.planner.extract.people import clearance, compartments, dimension
 from consumer.planner.extract.text import Text
-from consumer.planner.extract.value import Extracted, Params, Status, Value
+from consumer.planner.extract.value import Extracted, Params, Status, Value, invalid
 from consumer.planner.extract.window import fiscal_year, window
 from registry.reference import Reference, fold
+
+REACH = 32
+"""Characters before a value that may say it is left out."""
+_LEFT_OUT = re.compile(
+    r"\b(?:not|no|without|except(?:\s+for)?|excluding|exclude|excludes|other\s+than|minus|besides|outside(?:\s+of)?)"
+    r"(?:\s+(?:in|at|for|by|from|with|the|a|any|those|vendor|agency|naics|uei|code))*[\s\"“'‘(]*$",
+    re.IGNORECASE,
+)
 
 __all__ = ["Extracted", "Params", "Status", "Value", "accepts", "extract"]
 
@@ -32,6 +42,15 @@ def extract(question: str, reference: Reference) -> Params:
     }
     for kind, spellings in reference.dimensions.items():
         found[kind] = dimension(text, spellings)
+    return {kind: _unless_left_out(kind, one, question) for kind, one in found.items()}
+
+
+def _unless_left_out(kind: str, found: Extracted, question: str) -> Extracted:
+    """A value behind `except` or `not at` is one that the asker does not mean: no query leaves a value out."""
+    for start, _ in found.spans if found.usable else ():
+        if _LEFT_OUT.search(question, max(0, start - REACH), start):
+            name = kind.replace("_", " ").removesuffix(" months")
+            return invalid(f"no query leaves one {name} out; ask without it", found.spans)
     return found
 
 

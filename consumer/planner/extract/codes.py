@@ -7,11 +7,16 @@ from consumer.planner.extract.value import MISSING, Extracted, Span, Status, amb
 from registry.reference import Reference
 
 # Six digits that stand alone: not part of a contract number, a ZIP+4, a phone number, money, a decimal or a range.
-_SIX = re.compile(r"(?<![\w$€£#.,/+-])(?<![$€£] )([0-9]{6})(?![\w]|[.,/-][0-9])")
+_SIX = re.compile(
+    r"(?<![\w$€£#.,/+-])(?<![$€£] )([0-9]{6}(?:\s?[/,–-]\s?[0-9]{6}(?![0-9]))*)"
+    r"(?![\w]|[.,/-][0-9]|\s?(?:dollars|USD)\b)"
+)
+_CODE = re.compile(r"[0-9]{6}")
 _NAMED = re.compile(r"\bNAICS(?:\s+(?:codes?|industry|sector))?[\s:#]*([0-9]{2,10})\b", re.IGNORECASE)
 _YEAR_MONTH = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])")
 
 _UEI_TOKEN = re.compile(r"(?<![\w-])[A-Za-z0-9]{12}(?![\w-])")
+_UEI_NAMED = re.compile(r"\bUEI[\s:#\"“'‘]+(?=[A-Za-z]*[0-9])([A-Za-z0-9]{6,20})(?![\w-])", re.IGNORECASE)
 _UEI_SHAPE = re.compile(r"[A-HJ-NP-Z][A-HJ-NP-Z1-9]{10}[1-9]")
 _UEI_CONTEXT = frozenset({"uei", "vendor", "profile", "partner", "entity", "company", "contractor", "firm", "sam"})
 
@@ -34,24 +39,26 @@ def naics(text: Text, reference: Reference) -> Extracted:
     if not reference.naics:
         return MISSING
     found: dict[str, list[Span]] = {}
-    for match in _SIX.finditer(text.question):
-        named = text.question[: match.start()].rstrip(" :#").lower().endswith(("naics", "naics code"))
-        if named or match[1] in reference.naics or not _YEAR_MONTH.fullmatch(match[1]):
-            found.setdefault(match[1], []).append(match.span(1))
+    for listed in _SIX.finditer(text.question):
+        for match in _CODE.finditer(text.question, listed.start(), listed.end()):
+            named = text.question[: match.start()].rstrip(" :#").lower().endswith(("naics", "naics code"))
+            if named or match[0] in reference.naics or not _YEAR_MONTH.fullmatch(match[0]):
+                found.setdefault(match[0], []).append(match.span())
+    short = next((m for m in _NAMED.finditer(text.question) if len(m[1]) != 6), None)
+    if short is not None:
+        return invalid(f"{short[1]} is not a six digit NAICS code; give one such as 541512", (short.span(1),))
     known = {code: spans for code, spans in found.items() if code in reference.naics}
-    if len(known) > 1:
-        spans = tuple(s for found_spans in known.values() for s in found_spans)
-        return ambiguous("more than one NAICS code; ask about one at a time", spans, tuple(known))
-    if known:
-        code, spans = next(iter(known.items()))
-        note = f"NAICS {code} is retired; awards under it are still found" if reference.naics[code] else None
-        return Extracted(Status.OK, code, tuple(spans), note)
-    if found:
-        code, spans = next(iter(found.items()))
+    if len(known) < len(found):
+        code, spans = next((code, spans) for code, spans in found.items() if code not in reference.naics)
         return invalid(f"{code} is in no edition of NAICS; give a six digit code such as 541512", tuple(spans))
-    if match := _NAMED.search(text.question):
-        return invalid(f"{match[1]} is not a six digit NAICS code; give one such as 541512", (match.span(1),))
-    return MISSING
+    if len(known) > 1:
+        spans = tuple(span for places in known.values() for span in places)
+        return ambiguous("more than one NAICS code; ask about one at a time", spans, tuple(known))
+    if not known:
+        return MISSING
+    code, spans = next(iter(known.items()))
+    note = f"NAICS {code} is retired; awards under it are still found" if reference.naics[code] else None
+    return Extracted(Status.OK, code, tuple(spans), note)
 
 
 def is_uei(text: str) -> bool:
@@ -80,6 +87,9 @@ def uei(text: Text) -> Extracted:
             found.setdefault(candidate, []).append(match.span())
         elif match.span() in quoted or (_is_named(text, match.start()) and not candidate.isalpha()):
             broken.append(match.span())
+    broken += [m.span(1) for m in _UEI_NAMED.finditer(text.question) if len(m[1]) != 12]
+    if broken and found:
+        return invalid("one UEI fails its check; ask about one vendor at a time", tuple(broken))
     if len(found) > 1:
         return ambiguous("more than one UEI; ask about one vendor at a time", tuple(s[0] for s in found.values()))
     if found:

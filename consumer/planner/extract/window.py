@@ -34,10 +34,21 @@ _UNITS = {
 _DAYS = {30: 1, 60: 2, 90: 3, 120: 4, 150: 5, 180: 6, 270: 9, 360: 12, 365: 12, 730: 24}
 """Numbers of days that are a number of months to anyone who says them."""
 
-_SPELT = "|".join(sorted((re.escape(number).replace(r"\ ", r"[\s-]+") for number in _NUMBERS), key=len, reverse=True))
+_GAP = r"\s\-‐‑–"
+_SPELT = "|".join(
+    sorted((re.escape(number).replace(r"\ ", rf"[{_GAP}]+") for number in _NUMBERS), key=len, reverse=True)
+)
 _QUANTITY = re.compile(
-    rf"(?<![\w$.,/-])(?P<number>[0-9]{{1,4}}(?:\.5)?|{_SPELT})[\s-]+(?:full\s+|more\s+)?"
+    rf"(?<![\w$.,/])(?P<number>[0-9]{{1,4}}(?:\.5)?|{_SPELT})(?:\s*\([0-9]{{1,4}}\))?[{_GAP}]+(?:full\s+|more\s+)?"
     r"(?P<unit>months?|mos?|mths?|quarters?|years?|yrs?|days?|weeks?)\b(?P<half>\s+and\s+a\s+half)?",
+    re.IGNORECASE,
+)
+# 6 to 12 months: no query takes two ends.
+_RANGE = re.compile(rf"(?:\b[0-9]{{1,4}}|\b(?:{_SPELT}))\s*(?:-|–|to|and|or)\s*$", re.IGNORECASE)
+_VAGUE = re.compile(r"\b(?:few|several|some)\s+(?:months|quarters|years)\b", re.IGNORECASE)
+_DATED = re.compile(
+    r"\b(?:by|before|until|through|during|in|since)\s+(?:the\s+)?(?:(?:end|start|middle)\s+of\s+)?(?:[a-z]{3,9}\s+)?"
+    r"20[0-9]{2}\b(?!\s*(?:naics|edition))",
     re.IGNORECASE,
 )
 # `next year` may be the calendar's or the fiscal one; `the next year` is twelve months.
@@ -59,22 +70,33 @@ def window(text: Text) -> Extracted:
     One of each role may stand beside each other; any other two are ambiguous.
     """
     if _UNITS.keys().isdisjoint(text.folded):
-        return MISSING
+        dated = _DATED.search(text.question)
+        return invalid(f"no query takes a calendar date; {HOW}", (dated.span(),)) if dated else MISSING
     found: dict[tuple[int, str | None], list[Span]] = {}
     for match in _QUANTITY.finditer(text.question):
         if _NO_WINDOW.match(text.question, match.end()):
             continue
+        if _RANGE.search(text.question, max(0, match.start() - 24), match.start()):
+            return ambiguous(f"a range is no one window of time; {HOW}", (match.span(),))
         role = _direction(text, match)
         months = _months(match)
         if months is None and role is not None and match["unit"].lower()[:1] in "dw":
             return invalid(HOW, (match.span(),))
         if months is not None:
             found.setdefault((months, role), []).append(match.span())
-    if not found:
-        calendar = _CALENDAR.search(text.question)
-        note = f"{calendar[0].lower()} may be the calendar's or the fiscal one; {HOW}" if calendar else ""
-        return invalid(note, (calendar.span(),)) if calendar else MISSING
-    return _decide(found)
+    return _decide(found) if found else _unusable(text)
+
+
+def _unusable(text: Text) -> Extracted:
+    """For a question that speaks of time and gives no number of months."""
+    for pattern, why in (
+        (_CALENDAR, "that may be the calendar's or the fiscal one"),
+        (_VAGUE, "that is no number of months"),
+        (_DATED, "no query takes a calendar date"),
+    ):
+        if match := pattern.search(text.question):
+            return invalid(f"{why}; {HOW}", (match.span(),))
+    return MISSING
 
 
 def _decide(found: dict[tuple[int, str | None], list[Span]]) -> Extracted:

@@ -88,6 +88,11 @@ CODES = (
     ("NAICS: 541512?", OK, "541512"),
     ("under 517110", OK, "517110"),  # retired, still in old awards
     ("in 541512 and 541519", AMBIGUOUS, ("541512", "541519")),
+    ("NAICS codes 541512/541519", AMBIGUOUS, ("541512", "541519")),
+    ("541512-541519", AMBIGUOUS, ("541512", "541519")),
+    ("NAICS 5415 and 541512", INVALID, None),
+    ("541512 and 541599", INVALID, None),
+    ("541512 dollars", MISSING, None),
     ("in NAICS 541599", INVALID, None),
     ("in NAICS 5415", INVALID, None),
     ("in 202510", MISSING, None),
@@ -120,6 +125,9 @@ UEIS = (
     (f"vendor {UEI[:-1]}1", INVALID, None),
     ('"K7MDPQ4WX2R9"', INVALID, None),
     ('vendor "SUPPLEMENTAL"', INVALID, None),
+    ("UEI K7MDPQ4WX2R", INVALID, None),
+    ("UEI: K7MDPQ4WX2R88", INVALID, None),
+    ("the UEI and the 2 codes", MISSING, None),
     ("a supplemental agreement", MISSING, None),
     ("lot A1B2C3D4E5F6", MISSING, None),
 )
@@ -184,6 +192,16 @@ WINDOWS = (
     ("two years", OK, 24, None),
     ("36-month history", OK, 36, None),
     ("in the past 36 months and the next 12 months", OK, (36, 12), None),
+    ("in an 18–month window", OK, 18, "ahead"),
+    ("within twelve (12) months", OK, 12, "ahead"),
+    ("in the next 6-12 months", AMBIGUOUS, None, None),
+    ("between 6 and 12 months", AMBIGUOUS, None, None),
+    ("within twelve to eighteen months", AMBIGUOUS, None, None),
+    ("in the next few months", INVALID, None, None),
+    ("by the end of 2027", INVALID, None, None),
+    ("since 2022", INVALID, None, None),
+    ("since 202510", MISSING, None, None),
+    ("over the coming months", MISSING, None, None),
     ("in 12 months or 18 months", AMBIGUOUS, None, None),
     ("within 40 days", INVALID, None, None),
     ("within two weeks", INVALID, None, None),
@@ -222,6 +240,7 @@ PEOPLE = (
     ("TS//SI-G/TK//NOFORN engineers", "TS_SCI", ("SI", "SI-G", "TK")),
     ("(TS//HCS) people", "TS_SCI", ("HCS",)),
     ("TS/SCI read in to GAMMA", "TS_SCI", ("SI", "SI-G")),
+    ("people without clearance", "NONE", None),
     ("public trust staff", "PUBLIC_TRUST", None),
     ("people with a DOE Q", "DOE_Q", None),
     ("people with a Q clearance", "DOE_Q", None),
@@ -251,6 +270,21 @@ def test_what_goes_with_no_clearance_is_said_and_not_counted(question: str, kind
     found = read(question)[kind]
     assert found.status is status
     assert found.note
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("TS/SCI people with SI and no TK", "compartments"),
+        ('Who competes outside of the "Department of the Navy"?', "agency"),
+        ("Competitors in any code except 541512", "naics"),
+        ("people without a Secret clearance", "clearance"),
+        (f"awards of all but not vendor {UEI}", "uei"),
+    ],
+)
+def test_a_value_that_the_asker_leaves_out_is_not_used(question: str, kind: str) -> None:
+    found = read(question)[kind]
+    assert (found.status, found.value) == (INVALID, None)
 
 
 def test_a_contract_number_is_known_for_what_it_is() -> None:
@@ -305,10 +339,10 @@ def test_four_thousand_hostile_characters_take_bounded_time(pieces: list[str]) -
         question = (joint.join(pieces) + joint) * (4_000 // max(1, len(joint.join(pieces) + joint)))
         times: list[float] = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.thread_time()
             extract(clean(question), REFERENCE)
-            times.append(time.perf_counter() - start)
-        assert min(times) < 0.06  # measured alone it is under 0.015; the machine of the tests is shared
+            times.append(time.thread_time() - start)
+        assert min(times) < 0.03  # of this thread alone: the machine of the tests is shared
 
 
 @given(st.text(max_size=300))
