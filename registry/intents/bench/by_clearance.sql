@@ -73,7 +73,7 @@ words = ["holders", "people", "staff", "hold", "at this level"]
 name = "holders_or_above"
 type = "count"
 unit = "people"
-label = "At this level or above"
+label = "Higher levels included"
 sensitive = true
 words = ["or above", "at least", "or higher"]
 

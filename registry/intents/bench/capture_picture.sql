@@ -76,7 +76,7 @@ words = ["headcount", "people needed", "positions"]
 name = "holders_or_above"
 type = "count"
 unit = "people"
-label = "People at this clearance or above"
+label = "People cleared, higher levels included"
 sensitive = true
 words = ["holders", "people", "cleared", "or above", "on the bench"]
 
@@ -84,20 +84,20 @@ words = ["holders", "people", "cleared", "or above", "on the bench"]
 name = "partners"
 type = "count"
 unit = "partners"
-label = "Partners with a skill of it"
+label = "Partners with one of its skills"
 words = ["partners"]
 
 [[columns]]
 name = "vendors"
 type = "count"
 unit = "vendors"
-label = "Vendors in the market"
+label = "Vendors"
 words = ["vendors", "competitors", "compete"]
 
 [[columns]]
 name = "obligated"
 type = "money"
-label = "Market in 36 months"
+label = "Market obligations"
 words = ["obligated", "market", "spent"]
 
 [[columns]]
@@ -116,7 +116,7 @@ words = ["share", "holds"]
 name = "recompetes"
 type = "count"
 unit = "awards"
-label = "Awards that end in the window"
+label = "Recompetes"
 words = ["recompetes", "awards that end", "up for recompete"]
 
 [[columns]]

@@ -67,7 +67,7 @@ words = ["headcount", "people needed", "positions"]
 name = "holders_or_above"
 type = "count"
 unit = "people"
-label = "People at this clearance or above"
+label = "People cleared, higher levels included"
 sensitive = true
 words = ["holders", "people", "cleared", "or above", "on the bench"]
 
