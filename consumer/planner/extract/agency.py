@@ -48,8 +48,8 @@ def _unknown(text: Text, elsewhere: bytearray) -> Extracted:
 
     Ambiguous and not invalid, for a place may stand there too; only an intent that takes an agency asks about it.
     """
-    for place, word in enumerate(text.words[:-1]):
-        if word.folded != "at":
+    for place, folded in enumerate(text.folded[:-1] if text.says("at") else ()):
+        if folded != "at":
             continue
         named = text.words[place + 1 + (text.words[place + 1].folded == "the") :][:1]
         if named and named[0].written[0].isupper() and named[0].written.isalpha() and not elsewhere[named[0].start]:

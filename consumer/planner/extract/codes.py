@@ -41,10 +41,15 @@ def naics(text: Text, reference: Reference) -> Extracted:
     found: dict[str, list[Span]] = {}
     for listed in _SIX.finditer(text.question):
         for match in _CODE.finditer(text.question, listed.start(), listed.end()):
-            named = text.question[: match.start()].rstrip(" :#").lower().endswith(("naics", "naics code"))
-            if named or match[0] in reference.naics or not _YEAR_MONTH.fullmatch(match[0]):
+            before = text.question[max(0, match.start() - 16) : match.start()].rstrip(" :#").lower()
+            if (
+                before.endswith(("naics", "naics code"))
+                or match[0] in reference.naics
+                or not _YEAR_MONTH.fullmatch(match[0])
+            ):
                 found.setdefault(match[0], []).append(match.span())
-    short = next((m for m in _NAMED.finditer(text.question) if len(m[1]) != 6), None)
+    named = _NAMED.finditer(text.question) if text.says("naics") else ()
+    short = next((match for match in named if len(match[1]) != 6), None)
     if short is not None:
         return invalid(f"{short[1]} is not a six digit NAICS code; give one such as 541512", (short.span(1),))
     known = {code: spans for code, spans in found.items() if code in reference.naics}
@@ -87,7 +92,8 @@ def uei(text: Text) -> Extracted:
             found.setdefault(candidate, []).append(match.span())
         elif match.span() in quoted or (_is_named(text, match.start()) and not candidate.isalpha()):
             broken.append(match.span())
-    broken += [m.span(1) for m in _UEI_NAMED.finditer(text.question) if len(m[1]) != 12]
+    if text.says("uei"):
+        broken += [match.span(1) for match in _UEI_NAMED.finditer(text.question) if len(match[1]) != 12]
     if broken and found:
         return invalid("one UEI fails its check; ask about one vendor at a time", tuple(broken))
     if len(found) > 1:

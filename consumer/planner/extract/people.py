@@ -36,7 +36,7 @@ def clearance(text: Text, reference: Reference) -> Extracted:
     if len(found) > 1:
         spans = tuple(s for spans in found.values() for s in spans)
         return ambiguous("more than one clearance; ask about one at a time", spans)
-    letters = tuple(m.span() for m in _BARE_LETTER.finditer(text.question))
+    letters = tuple(m.span() for m in _BARE_LETTER.finditer(text.question)) if text.says("q", "l") else ()
     if letters and not any(a <= letters[0][0] < b for spans in found.values() for a, b in spans):
         note = "a bare Q or L does not name a clearance; say DOE Q or DOE L, and ask about one at a time"
         return ambiguous(note, letters, next(iter(found), None))

@@ -54,6 +54,14 @@ class Text:
     def folded(self) -> tuple[str, ...]:
         return tuple(word.folded for word in self.words)
 
+    def says(self, *words: str) -> bool:
+        """Whether one of the folded words stands in the question: cheap, before a search for what only goes with it."""
+        return not self._said.isdisjoint(words)
+
+    @cached_property
+    def _said(self) -> frozenset[str]:
+        return frozenset(self.folded)
+
     @cached_property
     def quotes(self) -> tuple[Quote, ...]:
         return self._quotations[0]
@@ -125,7 +133,7 @@ class Text:
     def runs(self, spellings: Spellings[T]) -> Iterator[tuple[T, int, int]]:
         """What runs of words spell, longest first and without overlap: (entry, first word, end)."""
         words, place = self.folded, 0
-        if spellings.lengths.keys().isdisjoint(words):
+        if self._said.isdisjoint(spellings.lengths):
             return
         while place < len(words):
             for length in spellings.lengths.get(words[place], ()):

@@ -69,8 +69,8 @@ def window(text: Text) -> Extracted:
 
     One of each role may stand beside each other; any other two are ambiguous.
     """
-    if _UNITS.keys().isdisjoint(text.folded):
-        dated = _DATED.search(text.question)
+    if not text.says(*_UNITS):
+        dated = _DATED.search(text.question) if "20" in text.question else None
         return invalid(f"no query takes a calendar date; {HOW}", (dated.span(),)) if dated else MISSING
     found: dict[tuple[int, str | None], list[Span]] = {}
     for match in _QUANTITY.finditer(text.question):
@@ -145,6 +145,8 @@ def _direction(text: Text, match: re.Match[str]) -> str | None:
 
 def fiscal_year(text: Text) -> Extracted:
     """A federal fiscal year: October to September, so a range of dates and not a window."""
+    if "f" not in {word[:1] for word in text.folded}:
+        return MISSING
     found = {_full(match[1] or match[2]): match.span() for match in _FISCAL.finditer(text.question)}
     if len(found) > 1:
         return ambiguous("more than one fiscal year; ask about one at a time", tuple(found.values()))
