@@ -17,6 +17,7 @@ from consumer.errors import Misconfigured, Unreachable
 from consumer.kafka import client_options
 from consumer.observe import health, logs, metrics
 from consumer.settings import Settings
+from consumer.store.preflight import SINK, Inspection
 
 CONNECT_SECONDS = 10.0
 STUCK_SECONDS = 120.0
@@ -49,7 +50,8 @@ async def sink(*, settings: Configured) -> None:
 async def assembled(settings: Settings) -> AsyncGenerator[Sink, None]:
     """A sink with its consumer, pool and notary started, stopped when the block ends.
 
-    Raises Misconfigured for a missing setting and Unreachable when Kafka or Postgres does not answer.
+    Raises Misconfigured for a missing setting or a role that could change the trail, Unreachable when Kafka or Postgres
+    does not answer.
     """
     if not settings.sink_database_url:
         raise Misconfigured("PLANNER_SINK_DATABASE_URL is not set; the sink writes as the role planner_sink")
@@ -67,6 +69,7 @@ async def assembled(settings: Settings) -> AsyncGenerator[Sink, None]:
     async with contextlib.AsyncExitStack() as stack:
         pool = await _pool(settings)
         stack.push_async_callback(_close, pool)
+        await Inspection(pool, (), SINK).refuse()
         for client in (consumer, producer):
             if client is not None:
                 stack.push_async_callback(client.stop)

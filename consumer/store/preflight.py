@@ -28,12 +28,16 @@ else:
 
 log = logging.getLogger(__name__)
 
-WORKER = "planner_worker"
+WORKER, SINK = "planner_worker", "planner_sink"
+OF_A_ROLE = frozenset(
+    {"connected_role", "missing_role", "superuser", "bypass_row_security", "member_of", "owner", "audit_writes"}
+)
 SECONDS = 15.0
 AGAIN_SECONDS = 3_600.0
 OWN_SCHEMAS = frozenset({"bench", "docs", "graph", "market"})
 """What our migrations make and protect, whether or not the pack in use reads it; documents are read by no intent."""
 
+UNSAFE = "the database is not safe to work on"
 STATEMENT = (resources.files("consumer.store") / "preflight.sql").read_text(encoding="utf-8")
 
 
@@ -60,18 +64,24 @@ async def preflight(connection: Connection, schemas: Sequence[str], role: str = 
 
 
 class Inspection:
-    """What the last look at a worker's database found. `violations` is that; it is also the metric."""
+    """What the last look at a process's database found. `violations` is that; it is also the metric.
 
-    def __init__(self, pool: asyncpg.Pool, schemas: Sequence[str]) -> None:
+    A sink looks at its role alone: what is wrong with tables that it never reads must not stop the trail.
+    """
+
+    def __init__(self, pool: asyncpg.Pool, schemas: Sequence[str], role: str = WORKER) -> None:
         self._pool = pool
         self._schemas = tuple(schemas)
+        self._role = role
+        self._checks = OF_A_ROLE if role == SINK else None
         self.violations: Sequence[Violation] = ()
 
     async def look(self) -> None:
         """Raises Transient when Postgres is away, what asyncpg raises otherwise."""
         # In a transaction: behind pgbouncer a statement is prepared and run on one server only inside one.
         async with connection(self._pool, Deadline.after(SECONDS)) as held, held.transaction(readonly=True):
-            self.violations = await preflight(held, self._schemas)
+            found = await preflight(held, self._schemas, self._role)
+        self.violations = [v for v in found if self._checks is None or v.check in self._checks]
         metrics.TENANCY_VIOLATIONS.set(len(self.violations))
 
     async def refuse(self) -> None:
@@ -80,11 +90,11 @@ class Inspection:
         try:
             await self.look()
         except Transient as error:
-            raise Unreachable(f"Postgres of PLANNER_DATABASE_URL: {error}; is it up?") from None
+            raise Unreachable(f"Postgres as {self._role}: {error}; is it up?") from None
         if self.violations:
             more = len(self.violations) - 1
             rest = f" and {more} more (`planner doctor` lists them)" if more else ""
-            raise Misconfigured(f"the database does not keep tenants apart: {self.violations[0]}{rest}")
+            raise Misconfigured(f"{UNSAFE}: {self.violations[0]}{rest}")
 
     async def repeat(self, every_seconds: float = AGAIN_SECONDS) -> None:
         """Looks again and again until cancelled, and logs what it finds. Names of objects are no secret of a tenant."""
@@ -95,8 +105,8 @@ class Inspection:
             except (Transient, asyncpg.PostgresError) as error:
                 log.warning("the preflight could not run", extra={"error": type(error).__name__})
             for violation in self.violations:
-                log.error("the database does not keep tenants apart", extra={"violation": str(violation)})
+                log.error(UNSAFE, extra={"violation": str(violation)})
 
     def problems(self) -> list[str]:
         """For readiness: a worker whose database was opened wide while it ran says so."""
-        return ["the database does not keep tenants apart"] if self.violations else []
+        return [UNSAFE] if self.violations else []

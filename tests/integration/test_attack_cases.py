@@ -16,6 +16,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from consumer.authority import Identity, agreed
 from consumer.deadline import Deadline
 from consumer.errors import DeadLetterReason, Misconfigured, Permanent, Transient
 from consumer.service import answerer
@@ -24,6 +25,7 @@ from consumer.store.pool import close_pool, is_transient, open_pool
 from consumer.store.preflight import preflight
 from consumer.store.tenant import TenantContextLost, tenant_transaction
 from registry.statement import compile
+from schemas import Question
 from tests import databases
 from tests.databases import Database
 from tests.support import ROOT
@@ -315,9 +317,6 @@ async def test_t19_an_error_of_the_database_carries_no_value(pool: asyncpg.Pool)
 
 
 async def test_t20_a_token_of_another_tenant_than_the_event_runs_no_query() -> None:
-    from consumer.authority import Identity, agreed  # noqa: PLC0415
-    from schemas import Question  # noqa: PLC0415
-
     event = Question(question_id=A, tenant_id=B, question="Who competes?")
     with pytest.raises(Permanent) as refused:
         agreed(event, Identity(A, "subject", ()))

@@ -6,6 +6,7 @@ change for anybody else.
 """
 
 import asyncio
+import contextlib
 
 import asyncpg
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from consumer.errors import Misconfigured
 from consumer.observe import metrics
 from consumer.store.pool import close_pool, open_pool
-from consumer.store.preflight import STATEMENT, Inspection, preflight, schemas_of
+from consumer.store.preflight import SINK, STATEMENT, Inspection, preflight, schemas_of
 from registry import load
 from tests.databases import Database
 from tests.support import eventually
@@ -178,11 +179,22 @@ async def test_a_worker_refuses_to_start_on_a_violation(database: Database) -> N
         await admin.execute(
             "ALTER TABLE graph.partner NO FORCE ROW LEVEL SECURITY; GRANT CREATE ON SCHEMA market TO PUBLIC"
         )
-        with pytest.raises(Misconfigured, match=r"does not keep tenants apart: schema market.* and \d+ more"):
+        with pytest.raises(Misconfigured, match=r"is not safe to work on: schema market.* and \d+ more"):
             await inspection.refuse()
     finally:
         await close_pool(pool)
         await admin.close()
+
+
+async def test_a_sink_refuses_a_role_that_could_change_the_trail(database: Database) -> None:
+    for url, says in ((database.sink_url, ""), (database.admin_url, "must connect as planner_sink")):
+        pool = await open_pool(url, 1, 0)
+        try:
+            inspection = Inspection(pool, (), SINK)
+            with pytest.raises(Misconfigured, match=says) if says else contextlib.nullcontext():
+                await inspection.refuse()
+        finally:
+            await close_pool(pool)
 
 
 async def test_a_fault_that_comes_later_is_seen_by_readiness_metric_and_log(
@@ -197,7 +209,7 @@ async def test_a_fault_that_comes_later_is_seen_by_readiness_metric_and_log(
         await admin.execute("ALTER TABLE graph.partner NO FORCE ROW LEVEL SECURITY")
         await eventually(inspection.problems)
         assert metrics.TENANCY_VIOLATIONS._value.get() == 1
-        await eventually(lambda: "does not keep tenants apart" in caplog.text)
+        await eventually(lambda: "is not safe to work on" in caplog.text)
         await admin.execute("ALTER TABLE graph.partner FORCE ROW LEVEL SECURITY")
         await eventually(lambda: not inspection.problems())
     finally:
