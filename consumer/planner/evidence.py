@@ -35,7 +35,8 @@ Row = tuple[Cell, ...]
 class Evidence(Struct, frozen=True, kw_only=True):
     """What one intent returned. `scope` holds the bound parameters as the asker would write them, `as_of` the day
     that counts as today, `total_rows` is None when a cap bit and the total is unknown. `snapshot` is the date of
-    the published bench snapshot where the plane is suppressed, `k` its threshold."""
+    the published bench snapshot where the plane is suppressed, `k` its threshold. `ahead` tells
+    whether the window looks ahead or back, None where there is none."""
 
     id: str
     intent: str
@@ -51,6 +52,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     as_of: date
     k: int | None = None
     snapshot: date | None = None
+    ahead: bool | None = None
 
     @property
     def suppressed_cells(self) -> int:

@@ -14,7 +14,7 @@ from typing import Protocol
 from consumer.deadline import Deadline
 from consumer.planner.evidence import SUPPRESSED, Evidence
 from consumer.planner.gate.quantities import ONES, ORDINALS, TENS
-from consumer.planner.render import shown
+from consumer.planner.words import shown
 from registry import Column
 from registry.intent import ColumnType
 

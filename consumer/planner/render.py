@@ -5,19 +5,14 @@ the question were used. The same evidence gives the same bytes. No dashes but th
 """
 
 from collections.abc import Sequence
-from datetime import date, datetime
-from decimal import Decimal
 
-from consumer.planner.evidence import SUPPRESSED, Cell, Evidence, Row
+from consumer.planner.evidence import Cell, Evidence, Row
+from consumer.planner.notes import SHOWN_ROWS, notes, opening
 from consumer.planner.plan import Need
+from consumer.planner.words import shown
 from registry import Column
 from registry.intent import ColumnType
 from schemas.answer import Dropped, DropReason
-
-WITHHELD_PHRASE = "is suppressed to protect privacy"
-"""The one thing ever said of a withheld count: no number, no bound, no hint."""
-SHOWN_ROWS = 8
-"""Rows written out for each node; the evidence holds all of them."""
 
 REASONS = {
     DropReason.UNBOUND: "a value it needs was not in the question or could not be taken from another part",
@@ -56,35 +51,8 @@ def _sentence(note: str) -> str:
 
 
 def _node(evidence: Evidence) -> str:
-    lines = [f"{evidence.heading}{_scope(evidence)}"]
-    if not evidence.rows:
-        lines.append(f"No {evidence.noun[0]} was found.")
-    lines += [f"  {_row(evidence, row)}" for row in evidence.rows[:SHOWN_ROWS]]
-    if len(evidence.rows) > SHOWN_ROWS:
-        lines.append(f"  The evidence holds {len(evidence.rows)} rows in all.")
-    if not evidence.complete:
-        lines.append(f"  These are the first {len(evidence.rows)}; there are more.")
-    if evidence.suppressed_cells:
-        lines.append("  A count that could point to a few people is withheld, whatever it is.")
-    if evidence.snapshot is not None:
-        lines.append(f"  Counted on {day(evidence.snapshot)}.")
-    return "\n".join(lines)
-
-
-def _scope(evidence: Evidence) -> str:
-    said = [_scope_part(evidence, name, value) for name, value in evidence.scope.items() if value is not None]
-    return f" ({', '.join(said)})" if said else ""
-
-
-def _scope_part(evidence: Evidence, name: str, value: Cell) -> str:
-    if name == "window_months":
-        return f"{value} months"
-    column = next((c for c in evidence.columns if c.name == name), None)
-    return shown(column, value) if column is not None else _joined(value)
-
-
-def _joined(value: Cell) -> str:
-    return " and ".join(value) if isinstance(value, tuple) else str(value)
+    rows = [_row(evidence, row) for row in evidence.rows[:SHOWN_ROWS]]
+    return "\n".join([opening(evidence), *(f"  {line}" for line in (*rows, *notes(evidence)))])
 
 
 def _row(evidence: Evidence, row: Row) -> str:
@@ -93,12 +61,19 @@ def _row(evidence: Evidence, row: Row) -> str:
     cells = [
         (column, cell)
         for column, cell in zip(evidence.columns, row, strict=True)
-        if cell is not None and column.name != "snapshot" and (cell not in asked or column.key)
+        if cell is not None and cell != () and column.name != "snapshot" and (cell not in asked or column.key)
     ]
     about = {c.name for c in evidence.columns if c.key} or {_first_name(evidence.columns)}
     subject = ", ".join(shown(column, cell) for column, cell in cells if column.name in about)
-    values = "; ".join(f"{_label(column)} {shown(column, cell)}" for column, cell in cells if column.name not in about)
+    values = "; ".join(_said(column, cell) for column, cell in cells if column.name not in about)
     return f"{subject}: {values}." if subject and values else f"{subject or values}."
+
+
+def _said(column: Column, cell: Cell) -> str:
+    """A value under its label; what is true or not by the word that the column has for it."""
+    if isinstance(cell, bool) and len(column.words) > 1:
+        return column.words[0 if cell else 1]
+    return f"{_label(column)} {shown(column, cell)}"
 
 
 def _first_name(columns: Sequence[Column]) -> str:
@@ -110,49 +85,3 @@ def _label(column: Column) -> str:
     """The label as it stands inside a sentence; abbreviations such as UEI keep their capitals."""
     label = column.label or column.name.replace("_", " ")
     return label if any(word.isupper() and len(word) > 1 for word in label.split()) else label.lower()
-
-
-def shown(column: Column, cell: Cell) -> str:
-    """A cell for people, by its column's type."""
-    if cell is SUPPRESSED:
-        return WITHHELD_PHRASE
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if isinstance(cell, date):
-        return day(cell)
-    if isinstance(cell, tuple):
-        return ", ".join(cell)
-    if isinstance(cell, Decimal | int):
-        return _number(column, cell)
-    return "unknown" if cell is None else _called(column, cell)
-
-
-def _called(column: Column, value: str) -> str:
-    """A code by the first name that its column gives it: `TS_SCI` is TS/SCI to a reader."""
-    return next(iter(column.aliases.get(value, ())), value)
-
-
-def _number(column: Column, number: Decimal | int) -> str:
-    match column.type:
-        case ColumnType.MONEY:
-            return money(Decimal(number))
-        case ColumnType.PERCENT:
-            return f"{number} percent"
-        case ColumnType.DURATION:
-            return f"{number} {column.unit or ''}".strip()
-        case ColumnType.ID:
-            return str(number)
-        case _:
-            return f"{number:,}"
-
-
-def money(amount: Decimal) -> str:
-    """Dollars and cents, as `$1,234,567.89`; what was taken back with its sign in front."""
-    return f"{'-' if amount < 0 else ''}${abs(amount):,.2f}"
-
-
-def day(value: date) -> str:
-    """A date for people: `14 March 2026`, with the time in UTC where there is one."""
-    if isinstance(value, datetime):
-        return f"{value.day} {value:%B %Y} at {value:%H:%M} UTC"
-    return f"{value.day} {value:%B %Y}"

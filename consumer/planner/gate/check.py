@@ -4,20 +4,23 @@ import re
 import time
 from collections.abc import Sequence
 
-from consumer.planner.evidence import SUPPRESSED, Evidence
-from consumer.planner.gate.claims import Clause, read
-from consumer.planner.gate.masks import Mask, Surfaces
-from consumer.planner.gate.quantities import Quantity, comparator, quantities
-from consumer.planner.gate.rows import nouns, words_of
-from consumer.planner.gate.text import MAX_SENTENCE, atoms, normalise, sentences
+from consumer.planner.evidence import Evidence
+from consumer.planner.gate.claims import read
+from consumer.planner.gate.clause import Clause, clauses, strong_parts
+from consumer.planner.gate.columns import columns_for, introduced, nouns, tags
+from consumer.planner.gate.masks import Mask, Surfaces, called, words_in
+from consumer.planner.gate.quantities import comparator, quantities
+from consumer.planner.gate.rows import is_window
+from consumer.planner.gate.text import MAX_LINE, MAX_SENTENCE, atoms, blank, sentences, symbols
 from consumer.planner.gate.verdict import Code, GateVerdict, Refused
 from consumer.planner.gate.vocabulary import FORBIDDEN, FORBIDDEN_PHRASES, LICENSED, NEGATIONS, OPERATORS, VAGUE
+from consumer.planner.gate.withheld import says_withheld
+from consumer.planner.notes import notes, opening
+from consumer.planner.words import normalise
 
 LIMIT_SECONDS = 0.025
-WITHHELD = "suppressed to protect privacy"
-WITHHELD_WORDS = frozenset("suppressed protect privacy".split())
 _QUOTE = re.compile(r'"([^"]*)"')
-_SPLIT = re.compile(r";|(?<=\s)(?:while|and)(?=\s)", re.IGNORECASE)
+_WAY = re.compile(r"\b(?:next|last|past|previous)\s*$", re.IGNORECASE)
 
 
 def gate(text: str, evidence: Sequence[Evidence], limit_seconds: float = LIMIT_SECONDS) -> GateVerdict:
@@ -25,45 +28,65 @@ def gate(text: str, evidence: Sequence[Evidence], limit_seconds: float = LIMIT_S
     until = time.perf_counter() + limit_seconds
     place = -1
     try:
-        surfaces = Surfaces(evidence)
-        for place, sentence in enumerate(sentences(normalise(text))):
-            _check(sentence, evidence, surfaces)
-            if time.perf_counter() > until:
-                return GateVerdict(Code.GATE_ERROR, place)
+        plain = normalise(text)
+        surfaces = Surfaces(evidence, plain)
+        openings = {normalise(opening(item)): number for number, item in enumerate(evidence)}
+        under = 0 if len(evidence) == 1 else -1
+        for line in plain.splitlines():
+            if len(line) > MAX_LINE:
+                raise Refused(Code.GATE_ERROR)
+            opened = openings.get(line.strip())
+            if opened is not None:
+                under, place = opened, place + 1
+                continue
+            masks = surfaces.find(line)
+            quotes = [Mask(m.start(), m.end(), ()) for m in _QUOTE.finditer(line)]
+            for start, end in sentences(line, (*masks, *quotes)):
+                place += 1
+                if under < 0 or line[start:end].strip() not in notes(evidence[under]):
+                    _check(line, start, end, masks, evidence, surfaces)
+                if time.perf_counter() > until:
+                    return GateVerdict(Code.GATE_ERROR, place)
     except Refused as refused:
-        return GateVerdict(refused.code, place)
+        return GateVerdict(refused.code, max(place, 0))
     except Exception:  # noqa: BLE001 fails closed: a sentence that breaks the reader is not supported
-        return GateVerdict(Code.GATE_ERROR, place)
+        return GateVerdict(Code.GATE_ERROR, max(place, 0))
     return GateVerdict(Code.OK) if place >= 0 else GateVerdict(Code.UNANCHORED)
 
 
-def _check(sentence: str, evidence: Sequence[Evidence], surfaces: Surfaces) -> None:
-    if len(sentence) > MAX_SENTENCE:
-        raise Refused(Code.GATE_ERROR)
-    for quote in _QUOTE.finditer(sentence):
+def _check(
+    line: str, start: int, end: int, masks: Sequence[Mask], evidence: Sequence[Evidence], surfaces: Surfaces
+) -> None:
+    for quote in _QUOTE.finditer(line, start, end):
         if not surfaces.quotes(quote[1]):
             raise Refused(Code.QUOTE_MISMATCH)
-    masks = tuple(surfaces.find(sentence))
-    rest = _blank(sentence, masks)
-    words = [a.text for a in atoms(rest)]
-    if _withheld(sentence, masks, words, evidence):
-        return
-    found = tuple(quantities(rest))
-    _check_words([a.text for a in atoms(_blank(rest, found))])  # `May 2027` is a date and no forecast
-    clause = Clause(sentence, rest, masks, found)
-    inherited: tuple[Mask, ...] = ()
-    for part in _clauses(clause):
-        anchored = part if part.masks else Clause(part.text, part.rest, inherited, part.quantities)
-        place, understood = read(anchored, evidence)
-        _consume(anchored, evidence[place], understood)
-        inherited = anchored.masks
+    here = tuple(m for m in masks if start <= m.start < end)
+    rest = " " * start + blank(line, here)[start:end]
+    here = tuple(introduced(mask, atoms(rest), evidence) for mask in here)
+    tagged = tuple(tags(rest, evidence))
+    bare = blank(rest, tagged)
+    found = tuple(quantities(bare))  # `May 2027` is a date and no forecast
+    sentence = Clause(rest, here, found, tagged)
+    for part in strong_parts(sentence):
+        if _length(part, line) > MAX_SENTENCE:
+            raise Refused(Code.GATE_ERROR)
+        if says_withheld(part, evidence):
+            continue
+        _check_words([a.text for a in atoms(blank(part.rest, (*part.tags, *part.quantities)))])
+        if symbols(blank(part.rest, part.quantities)):
+            raise Refused(Code.UNPARSED_OPERATOR)
+        for clause in clauses(part):
+            place, understood = read(clause, evidence)
+            _consume(clause.at(place), evidence[place], understood)
 
 
-def _blank(sentence: str, spans: Sequence[Mask | Quantity]) -> str:
-    letters = list(sentence)
-    for span in spans:
-        letters[span.start : span.end] = " " * (span.end - span.start)
-    return "".join(letters)
+def _length(part: Clause, line: str) -> int:
+    """Characters of the part, quotes of the data not counted."""
+    spans = [*part.atoms, *part.own]
+    if not spans:
+        return 0
+    whole = max(span.end for span in spans) - min(span.start for span in spans)
+    return whole - sum(m.end - m.start for m in part.own if line[m.start] == '"')
 
 
 def _check_words(words: Sequence[str]) -> None:
@@ -76,73 +99,21 @@ def _check_words(words: Sequence[str]) -> None:
         raise Refused(Code.VAGUE_QUANTIFIER)
 
 
-def _withheld(sentence: str, masks: Sequence[Mask], words: Sequence[str], evidence: Sequence[Evidence]) -> bool:
-    """Whether the sentence says of a withheld cell that it is withheld, and nothing else.
-
-    Whoever names all keys of a withheld row speaks of its count: any other words are refused.
-    """
-    spoken = [e for place, e in enumerate(evidence) if _names_withheld(place, e, masks)]
-    says = WITHHELD in sentence.lower()
-    if not spoken:
-        if "suppressed" in words or "withheld" in words:
-            raise Refused(Code.SUPPRESSION_FALSE)
-        return False
-    licensed = LICENSED | WITHHELD_WORDS | {w for e in spoken for c in e.columns for w in words_of(c)}
-    if not says or any(any(c.isdigit() for c in w) or w not in licensed or w in NEGATIONS for w in words):
-        raise Refused(Code.SUPPRESSED_CELL)
-    return True
-
-
-def _names_withheld(place: int, evidence: Evidence, masks: Sequence[Mask]) -> bool:
-    keys = [i for i, column in enumerate(evidence.columns) if column.key]
-    named = {(a.column, a.value) for mask in masks for a in mask.addresses if a.evidence == place}
-    return any(
-        any(cell is SUPPRESSED for cell in row) and keys and all((key, str(row[key])) in named for key in keys)
-        for row in evidence.rows
-    )
-
-
-def _clauses(clause: Clause) -> list[Clause]:
-    """Parts that make a claim each: split where both sides hold a name and a quantity; `respectively` pairs lists."""
-    if re.search(r"\brespectively\b", clause.rest, re.IGNORECASE):
-        return _paired(clause)
-    cuts = [0]
-    ends: list[int] = []
-    for match in _SPLIT.finditer(clause.rest):
-        left, right = clause.part(cuts[-1], match.start()), clause.part(match.end(), len(clause.text))
-        strong = ";" in match[0] or "while" in match[0].lower()
-        both = left.masks and left.quantities and right.masks and right.quantities
-        if strong or both:
-            ends.append(match.start())
-            cuts.append(match.end())
-    ends.append(len(clause.text))
-    return [clause.part(start, end) for start, end in zip(cuts, ends, strict=True)]
-
-
-def _paired(clause: Clause) -> list[Clause]:
-    """`A and B received x and y, respectively` as two claims."""
-    if len(clause.masks) != len(clause.quantities) or len(clause.masks) < 2:
-        raise Refused(Code.UNPARSED_OPERATOR)
-    rest = list(clause.rest)
-    for quantity in clause.quantities:
-        rest[quantity.start : quantity.end] = " " * (quantity.end - quantity.start)
-    return [
-        Clause(clause.text, "".join(rest), (mask,), (quantity,))
-        for mask, quantity in zip(clause.masks, clause.quantities, strict=True)
-    ]
-
-
 def _consume(clause: Clause, evidence: Evidence, understood: frozenset[str]) -> None:
     """Every word must be a name, a quantity, a word of this evidence, or one that a rule has read."""
-    letters = list(clause.rest)
+    _check_tags(clause, evidence)
+    letters = list(blank(clause.rest, clause.tags))
     for quantity in clause.quantities:
         _, start = comparator(clause.rest, quantity)
+        way = _WAY.search(clause.rest, 0, start)
+        if way and is_window(clause, quantity, evidence):
+            start = way.start()
         letters[start : quantity.end] = " " * (quantity.end - start)
-    licensed = LICENSED | understood | nouns(evidence) | {w for c in evidence.columns for w in words_of(c)}
-    licensed |= {a.text for a in atoms(evidence.heading)} | {
-        a.text for a in atoms(" ".join(evidence.scope).replace("_", " "))
-    }
-    for word in (a.text for a in atoms("".join(letters))):
+    words = [a.text for a in atoms("".join(letters))]
+    _check_words(words)
+    licensed = LICENSED | understood | nouns(evidence) | {w for c in evidence.columns for w in called(c)}
+    licensed |= words_in((evidence.heading, *(name.replace("_", " ") for name in evidence.scope)))
+    for word in words:
         if word in understood:
             continue
         if word in OPERATORS or word in NEGATIONS:
@@ -150,3 +121,11 @@ def _consume(clause: Clause, evidence: Evidence, understood: frozenset[str]) -> 
         if word not in licensed:
             digits = any(c.isdigit() for c in word)
             raise Refused(Code.UNKNOWN_IDENTIFIER if digits else Code.UNLICENSED_WORD)
+
+
+def _check_tags(clause: Clause, evidence: Evidence) -> None:
+    """A declared phrase must lead to a value of its column: `one offer` by itself is a claim that nothing bears out."""
+    for tag in clause.tags:
+        named = any(a.column == tag.column for mask in clause.masks for a in mask.at(tag.evidence))
+        if not named and not any(tag.column in columns_for(clause, q, evidence) for q in clause.quantities):
+            raise Refused(Code.UNPARSED_OPERATOR)

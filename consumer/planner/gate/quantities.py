@@ -33,7 +33,7 @@ _DATES = re.compile(
     rf"(?P<iso>\b\d{{4}}-\d{{2}}-\d{{2}}\b)|(?P<us>\b\d{{1,2}}/\d{{1,2}}/\d{{4}}\b)"
     rf"|\b(?P<m1>{_MONTH})\.?\s+(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y1>\d{{4}})\b"
     rf"|\b(?P<d2>\d{{1,2}})\s+(?P<m2>{_MONTH})\.?,?\s+(?P<y2>\d{{4}})\b|\b(?P<m3>{_MONTH})\.?,?\s+(?P<y3>\d{{4}})\b"
-    r"|\b(?:fy\s?|fiscal\s+(?:year\s+)?)(?P<fy>\d{4}|\d{2})\b",
+    r"|\b(?:fy\s?|fiscal\s+(?:year\s+)?)(?P<fy>\d{4}|\d{2})\b|(?<=\bin )(?P<y4>(?:19|20)\d\d)\b(?![.,]\d)",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(
@@ -139,6 +139,8 @@ def _date(match: re.Match[str]) -> Quantity:
     elif parts["us"]:
         month, day, year = (int(p) for p in parts["us"].split("/"))
         since = until = date(year, month, day)
+    elif parts["y4"]:
+        since, until = date(int(parts["y4"]), 1, 1), date(int(parts["y4"]), 12, 31)
     elif parts["y3"]:
         month, year = MONTHS[parts["m3"].lower()], int(parts["y3"])
         since = date(year, month, 1)
@@ -153,7 +155,7 @@ HEDGES = frozenset("about roughly approximately around".split())
 OVER, UNDER = ("over", "more than", "above", "exceeding"), ("under", "less than", "fewer than", "below")
 AT_LEAST, AT_MOST = ("at least",), ("at most", "up to", "no more than")
 _COMPARATORS = re.compile(
-    rf"\b({'|'.join((*HEDGES, *OVER, *UNDER, *AT_LEAST, *AT_MOST))})\s+(?:a\s+|an\s+)?$", re.IGNORECASE
+    rf"\b(?:just\s+)?({'|'.join((*HEDGES, *OVER, *UNDER, *AT_LEAST, *AT_MOST))})\s+(?:a\s+|an\s+)?$", re.IGNORECASE
 )
 
 

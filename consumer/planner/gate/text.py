@@ -1,17 +1,24 @@
-"""The text as the gate reads it: one spelling of quotes, dashes and blanks, sentences, words with their places."""
+"""The text as the gate reads it: one spelling of quotes, dashes and blanks, words with their places, sentences."""
 
 import re
-import unicodedata
-from typing import NamedTuple
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple, Protocol
 
-_FOLD = str.maketrans({
-    "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2010": "-",
-    "\u2011": "-", "\u2012": "-", "\u2013": "-", "\u2014": "-", "\u2212": "-", "\u00a0": " ", "\u202f": " ",
-})  # fmt: skip
 _ABBREVIATION = re.compile(r"\b(?:Inc|Corp|Co|Ltd|U\.S|No|vs|St|Dr|Jr|Mr|Ms|[A-Z])\.$")
-_ATOM = re.compile(r"[A-Za-z0-9]+")
+ATOM = re.compile(r"[^\W_]+")
+_STOP = re.compile(r"[.!?][\"')]*(?=\s|$)")
+_PUNCTUATION = re.compile(r"(?<=\w)[-/](?=\w)|[\s.,;:()'\"!?&]")
 MAX_SENTENCE = 400
-"""Characters of a sentence: what is longer is refused unread."""
+"""Characters of a sentence beside its names and quotes: what is longer is refused unread."""
+MAX_LINE = 20_000
+
+
+class Span(Protocol):
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
 
 
 class Atom(NamedTuple):
@@ -22,26 +29,44 @@ class Atom(NamedTuple):
     end: int
 
 
-def normalise(text: str) -> str:
-    """NFKC without format characters, quotes and dashes folded."""
-    plain = unicodedata.normalize("NFKC", text).translate(_FOLD)
-    return "".join(c for c in plain if unicodedata.category(c) != "Cf")
+@lru_cache(maxsize=16_384)
+def atoms(text: str) -> tuple[Atom, ...]:
+    return tuple(Atom(m[0].lower(), m.start(), m.end()) for m in ATOM.finditer(text))
 
 
-def atoms(text: str) -> list[Atom]:
-    return [Atom(m[0].lower(), m.start(), m.end()) for m in _ATOM.finditer(text)]
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """The word without its plural or third person s: `ends` is `end`."""
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def sentences(text: str) -> list[str]:
-    """Split after full stops, question and exclamation marks, and at line ends."""
-    found: list[str] = []
-    for line in text.splitlines():
-        start = 0
-        for match in re.finditer(r"[.!?][\"')]*(?=\s|$)", line):
-            part = line[start : match.end()]
-            if _ABBREVIATION.search(part) and match.end() < len(line):
-                continue
-            found.append(part.strip())
-            start = match.end()
-        found.append(line[start:].strip())
-    return [s for s in found if s]
+def blank(text: str, spans: Sequence[Span]) -> str:
+    """The text with the spans overwritten by blanks, so that every place stays where it is."""
+    letters = list(text)
+    for span in spans:
+        letters[span.start : span.end] = " " * (span.end - span.start)
+    return "".join(letters)
+
+
+def symbols(text: str) -> bool:
+    """Whether more than words and plain punctuation is left: `>`, `~` or a dash says something no rule has read."""
+    return bool(_PUNCTUATION.sub("", ATOM.sub(lambda m: "" if m[0].isascii() else "\0", _spaced(text))))
+
+
+def _spaced(text: str) -> str:
+    """Dashes and slashes inside words are part of them."""
+    return re.sub(r"(?<=[^\W_])[-/](?=[^\W_])", " ", text)
+
+
+def sentences(line: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
+    """Where the sentences of one line stand: split at full stops, question and exclamation marks outside the spans."""
+    found: list[tuple[int, int]] = []
+    start = 0
+    for match in _STOP.finditer(line):
+        inside = any(span.start <= match.start() < span.end for span in spans)
+        if inside or (_ABBREVIATION.search(line, start, match.start() + 1) and match.end() < len(line)):
+            continue
+        found.append((start, match.end()))
+        start = match.end()
+    found.append((start, len(line)))
+    return [(s, e) for s, e in found if line[s:e].strip()]

@@ -22,6 +22,7 @@ class Code(StrEnum):
     FORBIDDEN_CLAIM = "forbidden_claim"
     VAGUE_QUANTIFIER = "vague_quantifier"
     QUOTE_MISMATCH = "quote_mismatch"
+    COLUMN_MISMATCH = "column_mismatch"
     UNKNOWN_IDENTIFIER = "unknown_identifier"
     UNLICENSED_WORD = "unlicensed_word"
     UNPARSED_OPERATOR = "unparsed_operator"

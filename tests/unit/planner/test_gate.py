@@ -19,6 +19,7 @@ from consumer.planner.gate.evaluate import evidence_of
 from consumer.planner.gate.quantities import Kind, agrees, quantities
 from tests.support import SHARED
 
+CASES = Path(__file__).parents[2] / "cases"
 FILES = ("faithfulness-cases.jsonl", "faithfulness-cases-extra.jsonl")
 SECONDS = 5.0
 
@@ -113,6 +114,12 @@ def test_every_shared_label_is_right(name: str, shared: Path) -> None:
     report = evaluate(shared / "cases" / name)
     assert (report.false_accepts, report.false_rejects) == (0, 0), report.failures
     assert report.cases >= 36
+
+
+def test_own_labels_have_no_false_accept_and_few_false_rejects() -> None:
+    report = evaluate(CASES / "gate_fresh.jsonl")
+    assert report.false_accepts == 0, report.failures
+    assert report.true_accepts >= 0.9 * (report.true_accepts + report.false_rejects)
 
 
 def mutants(sentence: str, evidence: list[Evidence]) -> Iterator[str]:
