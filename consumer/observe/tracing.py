@@ -5,7 +5,7 @@ route and the stage. Never a question, a value, a key or a tenant: a trace store
 """
 
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 try:
@@ -13,6 +13,8 @@ try:
     from opentelemetry.propagate import extract
 except ImportError:  # the extra is not installed
     trace = extract = None
+
+NOTHING = nullcontext()
 
 
 class Origin(NamedTuple):
@@ -24,15 +26,11 @@ class Origin(NamedTuple):
     carrier: Mapping[str, str]
 
 
-def _tracer() -> Any:
-    return trace.get_tracer("planner") if trace is not None else None
-
-
 @contextmanager
 def question(origin: Origin) -> Generator[None, None, None]:
     """The span of one question, child of the publisher's where the record carries a trace context."""
-    if trace is None or extract is None:
-        yield
+    if trace is None or extract is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        yield  # nobody installed a provider: spans would go nowhere, and are not free
         return
     attributes = {
         "messaging.system": "kafka",
@@ -49,7 +47,8 @@ def question(origin: Origin) -> Generator[None, None, None]:
         yield
 
 
-def stage(name: str) -> Any:
-    """The span of one stage, for a `with`."""
-    tracer = _tracer()
-    return nullcontext() if tracer is None else tracer.start_as_current_span(f"planner.{name}")
+def stage(name: str) -> AbstractContextManager[Any]:
+    """The span of one stage, for a `with`; none where its question has none."""
+    if trace is None or trace.get_current_span() is trace.INVALID_SPAN:
+        return NOTHING
+    return trace.get_tracer("planner").start_as_current_span(f"planner.{name}")

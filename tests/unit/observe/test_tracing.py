@@ -16,6 +16,7 @@ def test_a_question_is_a_child_of_its_publishers_span_and_holds_its_stages(monke
     provider = sdk.TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(tracing.trace, "get_tracer", provider.get_tracer)
+    monkeypatch.setattr(tracing.trace, "get_tracer_provider", lambda: provider)
     with tracing.question(tracing.Origin("questions", 3, 17, {"traceparent": PARENT})), tracing.stage("guard"):
         pass
     stage, question = exporter.get_finished_spans()
