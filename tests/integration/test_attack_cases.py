@@ -21,7 +21,7 @@ from consumer.deadline import Deadline
 from consumer.errors import DeadLetterReason, Misconfigured, Permanent, Transient
 from consumer.service import answerer
 from consumer.settings import Settings
-from consumer.store.pool import close_pool, is_transient, open_pool
+from consumer.store.pool import close_pool, connection, is_transient, open_pool
 from consumer.store.preflight import preflight
 from consumer.store.tenant import TenantContextLost, tenant_transaction
 from registry.statement import compile
@@ -141,11 +141,11 @@ async def test_t05_a_savepoint_that_rolls_back_gives_the_tenant_back(admin: asyn
 async def test_t06_a_role_that_was_set_does_not_stay_with_the_connection(filled: Database) -> None:
     pool = await open_pool(filled.admin_url, 1, 0)
     try:
-        async with pool.acquire() as held:
+        async with connection(pool, Deadline.after(10)) as held:
             who = await held.fetchval("SELECT current_user")
             await held.execute("SET ROLE planner_loader; SET SESSION search_path = market; LISTEN x")
             await held.execute("CREATE TEMPORARY TABLE left_behind (a int)")
-        async with pool.acquire() as held:
+        async with connection(pool, Deadline.after(10)) as held:
             assert await held.fetchval("SELECT current_user") == who
             assert await held.fetchval("SELECT to_regclass('left_behind')") is None
             assert await held.fetchval("SHOW search_path") != "market"
