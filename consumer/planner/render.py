@@ -72,7 +72,7 @@ def _row(evidence: Evidence, row: Row) -> str:
 def _said(column: Column, cell: Cell) -> str:
     """A value under its label; what is true or not by the word that the column has for it."""
     if isinstance(cell, bool) and len(column.words) > 1:
-        return column.words[0 if cell else 1]
+        return shown(column, cell)
     return f"{_label(column)} {shown(column, cell)}"
 
 

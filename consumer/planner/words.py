@@ -46,7 +46,8 @@ def shown(column: Column, cell: Cell) -> str:
     if cell is SUPPRESSED:
         return WITHHELD_PHRASE
     if isinstance(cell, bool):
-        return "yes" if cell else "no"
+        yes, no = column.words[:2] if len(column.words) > 1 else ("yes", "no")
+        return yes if cell else no
     if isinstance(cell, date):
         return day(cell)
     if isinstance(cell, tuple):

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from consumer.planner.evidence import Evidence
 from consumer.planner.gate.claims import read
 from consumer.planner.gate.clause import Clause, clauses, strong_parts
-from consumer.planner.gate.columns import columns_for, introduced, nouns, tags
+from consumer.planner.gate.columns import columns_for, nouns, tags
+from consumer.planner.gate.labels import labelled, plain_values
 from consumer.planner.gate.masks import Mask, Surfaces, called, words_in
 from consumer.planner.gate.quantities import comparator, quantities
 from consumer.planner.gate.rows import is_window
@@ -62,7 +63,10 @@ def _check(
             raise Refused(Code.QUOTE_MISMATCH)
     here = tuple(m for m in masks if start <= m.start < end)
     rest = " " * start + blank(line, here)[start:end]
-    here = tuple(introduced(mask, atoms(rest), evidence) for mask in here)
+    if named := plain_values(here, rest, surfaces.plain, evidence):
+        here = tuple(sorted((*here, *named)))
+        rest = " " * start + blank(line, here)[start:end]
+    here = labelled(here, rest, evidence)
     tagged = tuple(tags(rest, evidence))
     bare = blank(rest, tagged)
     found = tuple(quantities(bare))  # `May 2027` is a date and no forecast

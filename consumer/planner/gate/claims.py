@@ -171,7 +171,9 @@ def _said_rows(clause: Clause, place: int, evidence: Evidence) -> list[Row]:
             continue
         yes, no = (set(word.lower().split()) <= clause.words for word in declared.words[:2])
         said = {answer for answer, spoken in ((True, yes), (False, no)) if spoken}
-        if len(said) == 1:
+        if len(said) == 2:
+            raise Refused(Code.UNPARSED_OPERATOR)
+        if said:
             held = [row for row in rows if row[column] is next(iter(said))]
             if rows and not held and not _a_of_b(clause):
                 raise Refused(Code.VALUE_MISMATCH)

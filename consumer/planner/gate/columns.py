@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from consumer.planner.evidence import Evidence
 from consumer.planner.gate.clause import Clause, Tag
-from consumer.planner.gate.masks import SCOPE, Mask, called
+from consumer.planner.gate.masks import called
 from consumer.planner.gate.quantities import ONES, ORDINALS, TENS, Kind, Quantity
 from consumer.planner.gate.text import Atom, atoms, stem
 from consumer.planner.gate.verdict import Code, Refused
@@ -17,7 +17,9 @@ from consumer.planner.gate.vocabulary import (
     EVENTS,
     FALLS,
     FORBIDDEN,
+    GREATER,
     LARGEST,
+    LESS,
     NEGATIONS,
     OPERATORS,
     SMALLEST,
@@ -29,7 +31,7 @@ from registry.intent import ColumnType
 
 UNTELLING = frozenset("of the on in at date a to".split())
 LOADED = frozenset().union(
-    DERIVED, FORBIDDEN, LARGEST, NEGATIONS, OPERATORS, SMALLEST, TOTAL, VAGUE, ONES, TENS, ORDINALS
+    DERIVED, FORBIDDEN, GREATER, LARGEST, LESS, NEGATIONS, OPERATORS, SMALLEST, TOTAL, VAGUE, ONES, TENS, ORDINALS
 )
 _LOADED_STEMS = frozenset(map(stem, LOADED))
 TYPES: dict[Kind, frozenset[ColumnType]] = {
@@ -87,22 +89,6 @@ def places(words: Sequence[Atom], phrase: tuple[str, ...]) -> Iterator[int]:
             yield at
 
 
-def introduced(mask: Mask, words: Sequence[Atom], evidence: Sequence[Evidence]) -> Mask:
-    """The name as a value of the column whose label leads to it: `wider group everyone` is no word about everyone."""
-    columns = {(a.evidence, a.column) for a in mask.addresses if a.column != SCOPE}
-    if len(columns) < 2:
-        return mask
-    lead = tuple(stem(a.text) for a in words if a.end <= mask.start)
-    meant = {
-        (place, column)
-        for place, column in columns
-        if any(lead[-len(phrase) :] == phrase for phrase in phrases(evidence[place].columns[column]))
-    }
-    settled = {place for place, _ in meant}
-    kept = tuple(a for a in mask.addresses if a.evidence not in settled or (a.evidence, a.column) in meant)
-    return mask._replace(addresses=kept)
-
-
 def columns_for(clause: Clause, quantity: Quantity, evidence: Evidence) -> list[int]:
     """The columns of the quantity's type that the words around it call, best first; of several equally called, all.
 
@@ -142,7 +128,7 @@ def _around(clause: Clause, quantity: Quantity) -> tuple[list[Atom], list[Atom]]
     start = max((q.end for q in clause.quantities if q.end <= quantity.start), default=0)
     end = min((q.start for q in clause.quantities if q.start >= quantity.end), default=len(clause.rest))
     for edge in _EDGE.finditer(clause.rest, start, quantity.start):
-        if not any(tag.start <= edge.start() < tag.end for tag in clause.tags):
+        if not (any(tag.start <= edge.start() < tag.end for tag in clause.tags) or _between(clause, edge)):
             start = edge.end()
     after = _EDGE.search(clause.rest, quantity.end, end)
     end = after.start() if after else end
@@ -150,6 +136,13 @@ def _around(clause: Clause, quantity: Quantity) -> tuple[list[Atom], list[Atom]]
         [a for a in clause.atoms if start <= a.start < quantity.start],
         [a for a in clause.atoms if quantity.end <= a.start < end],
     )
+
+
+def _between(clause: Clause, edge: re.Match[str]) -> bool:
+    """Whether the comma only stands between two names: `the share of A, B is` goes on."""
+    left = max((m.end for m in clause.own if m.end <= edge.start()), default=0)
+    right = min((m.start for m in clause.own if m.start >= edge.end()), default=0)
+    return 0 < left < right and clause.rest[left:right].strip() == ","
 
 
 def _counting(clause: Clause, quantity: Quantity, evidence: Evidence, fitting: list[int]) -> list[int]:
@@ -210,5 +203,5 @@ def _check_words(clause: Clause, quantity: Quantity, evidence: Evidence, chosen:
 
 def nouns(evidence: Evidence) -> frozenset[str]:
     """What one row, or several, are called."""
-    plain = [a.text for noun in evidence.noun for a in atoms(noun)]
+    plain = ["row", *(a.text for noun in evidence.noun for a in atoms(noun))]
     return frozenset(form for word in plain for form in (word, f"{word}s", f"{word.removesuffix('y')}ies"))

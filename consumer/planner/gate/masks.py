@@ -74,13 +74,17 @@ class Surfaces:
     def __init__(self, evidence: Sequence[Evidence], text: str) -> None:
         self._by_first: dict[str, dict[tuple[str, ...], list[tuple[str, Address]]]] = {}
         self._quotes: dict[str, list[Address]] = {}
+        self.plain: dict[str, list[Address]] = {}
+        """Values that are words of prose, such as the kind `contract`: names only where a label leads to them."""
         self._evidence = evidence
         present = {a.text for a in atoms(text)}
         for place, item in enumerate(evidence):
             for surface, address in _surfaces(place, item, present):
                 written = normalise(surface)
                 key = tuple(a.text for a in atoms(written))
-                if key and not (len(key) == 1 and key[0] in PLAIN and written == key[0]):
+                if len(key) == 1 and key[0] in PLAIN and written == key[0]:
+                    self.plain.setdefault(written, []).append(address)
+                elif key:
                     self._by_first.setdefault(key[0], {}).setdefault(key, []).append((written, address))
             for column, declared in enumerate(item.columns):
                 if declared.type is ColumnType.TEXT and '"' in text:

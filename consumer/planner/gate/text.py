@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-_ABBREVIATION = re.compile(r"\b(?:Inc|Corp|Co|Ltd|U\.S|No|vs|St|Dr|Jr|Mr|Ms|[A-Z])\.$")
+_ABBREVIATION = re.compile(r"\b(?:U\.S|No|vs|St|Dr|Jr|Mr|Ms|[A-Z])\.$")
+_FORM = re.compile(r"\b(?:Inc|Corp|Co|Ltd)\.$", re.IGNORECASE)
+"""A legal form may end a sentence: what goes on in lower case tells that it does not."""
 ATOM = re.compile(r"[^\W_]+")
 _STOP = re.compile(r"[.!?][\"')]*(?=\s|$)")
 _PUNCTUATION = re.compile(r"(?<=\w)[-/](?=\w)|[\s.,;:()'\"!?&]")
@@ -63,10 +65,17 @@ def sentences(line: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     start = 0
     for match in _STOP.finditer(line):
-        inside = any(span.start <= match.start() < span.end for span in spans)
-        if inside or (_ABBREVIATION.search(line, start, match.start() + 1) and match.end() < len(line)):
+        if any(span.start <= match.start() < span.end for span in spans) or _goes_on(line, start, match.start() + 1):
             continue
         found.append((start, match.end()))
         start = match.end()
     found.append((start, len(line)))
     return [(s, e) for s, e in found if line[s:e].strip()]
+
+
+def _goes_on(line: str, start: int, stop: int) -> bool:
+    """Whether the full stop belongs to an abbreviation and the sentence goes on behind it."""
+    rest = line[stop:].lstrip()
+    if _FORM.search(line, start, stop):
+        return rest[:1].islower()
+    return bool(rest) and _ABBREVIATION.search(line, start, stop) is not None

@@ -9,7 +9,7 @@ LICENSED = frozenset(
     stands stand come comes run runs belong belongs compete competes totals total totaling amount amounts amounting
     award awards contract contracts response responses notice page number numbered no ranks rank ranked place placed
     window months month years year days day date dated account awarded agency office company vendor vendors firm named
-    called known bench staff people scope according data usd dollars us dollar about roughly approximately around
+    called known counts bench staff people scope according data usd dollars us dollar about roughly approximately around
     """.split()
 )
 """Function words and verbs that claim nothing by themselves."""

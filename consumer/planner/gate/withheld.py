@@ -15,6 +15,7 @@ from consumer.planner.words import WITHHELD_PHRASE
 
 _PHRASE = re.compile(rf"\b{WITHHELD_PHRASE.replace('is ', '(?:is|are) ', 1)}\b", re.IGNORECASE)
 _SAYING = frozenset("suppressed withheld".split())
+_GIVING = frozenset("is are has have its for and shows counts".split())
 _SAID = frozenset("suppressed protect privacy number count counts headcount".split())
 
 
@@ -39,9 +40,9 @@ def says_withheld(clause: Clause, evidence: Sequence[Evidence]) -> bool:
 
 
 def _about_else(clause: Clause, evidence: Evidence) -> bool:
-    """Whether the clause gives values of columns that count no people, under their labels and without a verb."""
+    """Whether the clause only gives values of columns that count no people, under their labels."""
     open_columns = [i for i, column in enumerate(evidence.columns) if not column.sensitive]
-    if clause.said - UNTELLING - {w for i in open_columns for w in called(evidence.columns[i])}:
+    if clause.said - UNTELLING - _GIVING - {w for i in open_columns for w in called(evidence.columns[i])}:
         return False
     chosen = [columns_for(clause, quantity, evidence) for quantity in clause.quantities]
     return all(columns and set(columns) <= set(open_columns) for columns in chosen)
