@@ -26,7 +26,7 @@ _WAY = re.compile(r"\b(?:next|last|past|previous)\s*$", re.IGNORECASE)
 
 def gate(text: str, evidence: Sequence[Evidence], limit_seconds: float = LIMIT_SECONDS) -> GateVerdict:
     """The verdict on the whole text. Never raises."""
-    until = time.perf_counter() + limit_seconds
+    until = time.thread_time() + limit_seconds  # a busy machine takes time from others, none from the gate
     place = -1
     try:
         plain = normalise(text)
@@ -46,7 +46,7 @@ def gate(text: str, evidence: Sequence[Evidence], limit_seconds: float = LIMIT_S
                 place += 1
                 if under < 0 or line[start:end].strip() not in notes(evidence[under]):
                     _check(line, start, end, masks, evidence, surfaces)
-                if time.perf_counter() > until:
+                if time.thread_time() > until:
                     return GateVerdict(Code.GATE_ERROR, place)
     except Refused as refused:
         return GateVerdict(refused.code, max(place, 0))

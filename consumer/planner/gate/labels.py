@@ -4,6 +4,7 @@ A row that holds both names bears such a sentence out only where the name stands
 gives it. So a label that leads to a name leaves the name the addresses of its own column, in each evidence.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 from consumer.planner.evidence import Evidence
@@ -15,6 +16,7 @@ from registry.intent import ColumnType
 _IS = frozenset("is are was were".split())
 _ARTICLES = frozenset("the a an its their this that our".split())
 _PREPOSITIONS = frozenset("of on for to under with at in by from".split())
+_BETWEEN = re.compile(r"[\s.,]*(?:and\s+|&\s*)?")
 _LIST = frozenset({"and"})
 
 Token = Atom | Mask
@@ -66,7 +68,7 @@ def _lists(tokens: Sequence[Token], at: int, rest: str) -> bool:
         before -= 1
     if before < 0 or not isinstance(last := tokens[before], Mask):
         return False
-    return rest[last.end : tokens[at].start].replace("and", "").strip() in (",", "")
+    return _BETWEEN.fullmatch(rest, last.end, tokens[at].start) is not None
 
 
 def _label(tokens: Sequence[Token], at: int, evidence: Evidence) -> frozenset[int]:

@@ -80,8 +80,9 @@ class Surfaces:
         present = {a.text for a in atoms(text)}
         for place, item in enumerate(evidence):
             for surface, address in _surfaces(place, item, present):
-                written = normalise(surface)
-                key = tuple(a.text for a in atoms(written))
+                written, key = _spelled(surface)
+                if not present.issuperset(key):
+                    continue
                 if len(key) == 1 and key[0] in PLAIN and written == key[0]:
                     self.plain.setdefault(written, []).append(address)
                 elif key:
@@ -213,14 +214,20 @@ def _first(surface: str) -> str:
     return match[0].lower() if match else ""
 
 
+@lru_cache(maxsize=65_536)
+def _spelled(surface: str) -> tuple[str, tuple[str, ...]]:
+    """A surface as the gate reads it, and its atoms."""
+    written = normalise(surface)
+    return written, tuple(a.text for a in atoms(written))
+
+
 def _surfaces(place: int, evidence: Evidence, present: set[str]) -> Iterator[tuple[str, Address]]:
     for column, declared in enumerate(evidence.columns):
         if declared.type not in NAMED:
             continue
         for value in _names(evidence, column):
             for surface in _of_value(value, declared, present):
-                if _first(surface) in present:
-                    yield surface, Address(place, column, value)
+                yield surface, Address(place, column, value)
     for name, value in evidence.scope.items():
         for part in strings(value):
             yield part, Address(place, SCOPE, part)
@@ -246,11 +253,11 @@ def _of_value(value: str, column: Column, present: set[str]) -> Iterator[str]:
 
 def _loaded(value: str) -> bool:
     """Whether free text says what no sentence may say: then it stands in quotes or not at all."""
-    return any(a.text in LOADED for a in atoms(normalise(value)))
+    return not LOADED.isdisjoint(_spelled(value)[1])
 
 
 def _shortened(value: str, kind: ColumnType) -> Iterator[str]:
     """A company's name without its legal form."""
-    words = [a.text for a in atoms(normalise(value))]
+    _, words = _spelled(value)
     if kind is ColumnType.ENTITY and len(words) > 2 and words[-1] in LEGAL_SUFFIXES:
         yield " ".join(words[:-1])
