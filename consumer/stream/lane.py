@@ -46,6 +46,9 @@ GIVE_UP_SECONDS = 5.0
 """How long a lane that is told to end waits for its transaction: longer than one takes, shorter than an outage."""
 FIRST_BACKOFF_SECONDS, LAST_BACKOFF_SECONDS = 0.1, 5.0
 CLOGGED_BATCHES = 2
+SPACING, WIDEST_SECONDS = 4.0, 1.0
+"""A busy lane begins a transaction no sooner than this many times what the last one took, up to the widest: where the
+broker is what is short, transactions grow instead of getting more."""
 
 REFUSED = (MessageSizeTooLargeError, RecordListTooLargeError, InvalidTopicError, TopicAuthorizationFailedError)
 """Errors that a record meets each time it is sent."""
@@ -170,10 +173,11 @@ class Lane:
         A lane that was quiet commits at once; a busy one waits out the interval since its last transaction began, so
         that a transaction holds many answers.
         """
+        interval = self.pace.interval_seconds
         while self.state is State.READY:
             await self.wake.wait()
             if len(self.finished) < self.pace.most:
-                await asyncio.sleep(max(0.0, self.began_at + self.pace.interval_seconds - self.clock()))
+                await asyncio.sleep(max(0.0, self.began_at + interval - self.clock()))
             self.wake.clear()
             batch, self.finished = self.finished[: self.pace.most], self.finished[self.pace.most :]
             if self.finished:
@@ -182,6 +186,8 @@ class Lane:
             # Cancelled in mid commit, the transaction would still take place: it is awaited to its end.
             await _uninterrupted(self._settle(batch))
             self.finished_at = self.clock()
+            took = self.finished_at - self.began_at
+            interval = max(self.pace.interval_seconds, min(SPACING * took, WIDEST_SECONDS))
             if not self.finished:
                 self.idle.set()
 

@@ -1,0 +1,52 @@
+"""Questions a second of the worker, the bare loop and FastStream, interleaved on one machine.
+
+`python -m bench.throughput --questions 2000 --runs 5`
+"""
+
+import argparse
+import statistics
+from collections.abc import Sequence
+
+import uvloop
+
+from bench import mix
+from bench.world import BARE, BARE_PLANNER, PEER, START_SECONDS, WORKER, Asker, Contender, World, running, world
+
+WARM = 300
+ROWS = 100_000
+
+
+async def throughput(place: World, count: int, runs: int) -> dict[Contender, list[float]]:
+    """Questions a second of each contender in each run; each run asks other questions, of all contenders the same."""
+    rates: dict[Contender, list[float]] = {contender: [] for contender in (WORKER, BARE, BARE_PLANNER, PEER)}
+    planned = place.folder / "calls.pickle"
+    for run in range(1, runs + 1):
+        asked = list(mix.questions(place.shape, WARM + count, seed=run))
+        mix.write(planned, await mix.calls(asked))
+        for contender, found in rates.items():
+            async with running(contender, place, planned) as settings, Asker(settings) as asker:
+                await asker.answered([await asker.ask(one) for one in asked[:WARM]], START_SECONDS)
+                found.append(await asker.throughput(asked[WARM:]))
+            print(f"  run {run}, {contender.name:<30}{found[-1]:>8,.0f} a second", flush=True)
+    return rates
+
+
+def table(rates: dict[Contender, list[float]]) -> Sequence[str]:
+    medians = {contender: statistics.median(found) for contender, found in rates.items()}
+    return [
+        f"{contender.name:<30}{rate:>8,.0f} a second, the planner at {medians[WORKER] / rate:.2f} of it"
+        for contender, rate in medians.items()
+    ]
+
+
+async def main(count: int, runs: int) -> None:
+    async with world(ROWS) as place:
+        print("\n".join(table(await throughput(place, count, runs))))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=2_000)
+    parser.add_argument("--runs", type=int, default=5)
+    given = parser.parse_args()
+    uvloop.run(main(given.questions, given.runs))
