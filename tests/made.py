@@ -64,7 +64,8 @@ def evidence(draw: Any, intent: Intent, suppressed: bool) -> Evidence:
         scope["window_months"] = draw(st.sampled_from([6, 18, 36]))
     return Evidence(
         id="e1", intent=intent.name, plane=intent.plane, heading=intent.heading, noun=intent.noun,
-        columns=intent.columns, rows=tuple(rows), complete=draw(st.booleans()), order_by=intent.order_by, scope=scope,
+        columns=intent.columns, rows=tuple(rows), complete=draw(st.booleans()) or not rows,
+        order_by=intent.order_by, scope=scope,
         as_of=date(2026, 12, 1), k=11 if suppressed else None, snapshot=snapshot if suppressed else None,
         ahead=draw(st.sampled_from([None, True, False])),
     )  # fmt: skip

@@ -26,6 +26,7 @@ class Part(NamedTuple):
     """One evidence as the prompt tells of it."""
 
     id: str
+    heading: str
     noun: str
     columns: tuple[Seen, ...]
     rows: int
@@ -60,7 +61,7 @@ def _part(match: re.Match[str]) -> Part:
         columns.append(Seen(found["name"], label, kinds[0], "names the row" in kinds, "sum" in kinds))
     rows, ordered = ROWS.search(rest), re.search(r"Ordered by ([a-z_]+), the largest", rest)
     return Part(
-        match[1], match[3], tuple(columns), int(rows[1]) + 1 if rows else 0, "These are all." in rest,
+        match[1], match[2], match[3], tuple(columns), int(rows[1]) + 1 if rows else 0, "These are all." in rest,
         _listed(rest, "Withheld"), _listed(rest, "Unknown"), ordered[1] if ordered else "",
     )  # fmt: skip
 
@@ -79,7 +80,7 @@ def honest(prompt: str, rng: random.Random) -> str:
 
 def _sentences(part: Part, rng: random.Random, rows: int) -> list[str]:
     if not part.rows:
-        return [f"No {part.noun} was found."]
+        return [rng.choice((f"No {part.noun} was found.", f"No {part.noun} was found under {part.heading}."))]
     said: list[str] = []
     if part.complete and rng.random() < 0.3:
         said.append(_whole(part, rng))

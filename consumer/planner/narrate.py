@@ -29,8 +29,8 @@ Refer to values, never write them: {e1.r0.vendor} is the vendor in row 0 of e1, 
 {count:e1} the number of rows. Write no digit, no number word and no name yourself. Put what belongs to one row in one
 sentence, with the columns that name the row, and call every column as the evidence calls it. State only what the
 evidence holds: no judgement, no cause, no forecast, no advice, no comparison of your own. A value marked withheld may
-only be called "suppressed to protect privacy"; one marked unknown is left out. Of evidence without rows say only that
-none was found. Use no dashes. Return the sentences alone.
+only be called "suppressed to protect privacy"; one marked unknown is left out. Of evidence without rows say
+only that none was found under its heading. Use no dashes. Return the sentences alone.
 """
 
 _SLOT = re.compile(

@@ -146,6 +146,9 @@ def _evidence(
         as_of=asking.as_of,
         k=asking.k if plane.suppressed else None,
         snapshot=snapshot,
+        ahead=next(
+            (p.role == "ahead" for p in intent.params if p.kind == "window_months" and arguments.get(p.name)), None
+        ),
     )
 
 

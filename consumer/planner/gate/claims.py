@@ -13,7 +13,7 @@ from itertools import pairwise
 from consumer.planner.evidence import SUPPRESSED, Evidence, Row
 from consumer.planner.gate.clause import Clause, members
 from consumer.planner.gate.columns import TYPES, columns_for, nouns, phrases
-from consumer.planner.gate.masks import SCOPE, called
+from consumer.planner.gate.masks import SCOPE, called, words_in
 from consumer.planner.gate.quantities import Kind, Quantity, comparator
 from consumer.planner.gate.roles import check_roles
 from consumer.planner.gate.rows import hides, holds, is_window, number, rows_with, values
@@ -40,6 +40,8 @@ def read(clause: Clause, evidence: Sequence[Evidence]) -> Read:
     supported: Read | None = None
     denies = "no" in clause.said
     for place in _candidates(clause, evidence):
+        if denies and _is_silent(clause, evidence[place]):
+            continue
         try:
             understood = _supported(clause.at(place), place, evidence[place])
         except Refused as refused:
@@ -76,7 +78,13 @@ def _candidates(clause: Clause, evidence: Sequence[Evidence]) -> list[int]:
     if clause.masks:
         return [i for i in range(len(evidence)) if all(mask.at(i) for mask in clause.masks)]
     words = clause.words
-    return [i for i, e in enumerate(evidence) if words & nouns(e) or _speaks_of(clause, e)]
+    headed = [i for i, e in enumerate(evidence) if e.heading and words_in((e.heading,)) <= words]
+    return headed or [i for i, e in enumerate(evidence) if words & nouns(e) or _speaks_of(clause, e)]
+
+
+def _is_silent(clause: Clause, evidence: Evidence) -> bool:
+    """Whether a denial is none of this evidence's: it has no row at all, and its rows are called otherwise."""
+    return evidence.complete and not evidence.rows and not clause.said & nouns(evidence)
 
 
 def _speaks_of(clause: Clause, evidence: Evidence) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from consumer.planner.evidence import Evidence
 from consumer.planner.gate.columns import nouns, phrases
-from consumer.planner.gate.masks import NAMED, SCOPE, Address, Mask
+from consumer.planner.gate.masks import NAMED, SCOPE, Address, Mask, called, strings, words_in
 from consumer.planner.gate.text import Atom, atoms, stem
 from registry.intent import ColumnType
 
@@ -52,9 +52,18 @@ def labelled(masks: Sequence[Mask], rest: str, evidence: Sequence[Evidence]) -> 
         for place in {a.evidence for a in token.addresses}:
             here = token.at(place)
             columns = meant.get(place) or _keys(here, evidence[place])
-            kept += [a for a in here if a.column == SCOPE or not columns or a.column in columns]
+            kept += [a for a in here if not columns or _fits(a, columns, evidence[place], place in meant)]
         found.append(token._replace(addresses=tuple(kept)))
     return tuple(found)
+
+
+def _fits(address: Address, columns: frozenset[int], evidence: Evidence, labelled: bool) -> bool:
+    """Whether the value may stand under the columns' label; what was asked for is a value of the same kind of thing."""
+    if address.column != SCOPE:
+        return address.column in columns
+    names = [name for name, held in evidence.scope.items() if address.value in strings(held)]
+    called_so = {word for i in columns for word in called(evidence.columns[i])}
+    return not labelled or any(words_in((name.replace("_", " "),)) <= called_so for name in names)
 
 
 def _keys(addresses: Sequence[Address], evidence: Evidence) -> frozenset[int]:

@@ -228,6 +228,8 @@ def _surfaces(place: int, evidence: Evidence, present: set[str]) -> Iterator[tup
         for value in _names(evidence, column):
             for surface in _of_value(value, declared, present):
                 yield surface, Address(place, column, value)
+    if " " in evidence.heading:
+        yield evidence.heading, Address(place, SCOPE, evidence.heading)
     for name, value in evidence.scope.items():
         for part in strings(value):
             yield part, Address(place, SCOPE, part)

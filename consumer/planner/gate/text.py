@@ -65,7 +65,8 @@ def sentences(line: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     start = 0
     for match in _STOP.finditer(line):
-        if any(span.start <= match.start() < span.end for span in spans) or _goes_on(line, start, match.start() + 1):
+        named = any(span.end == match.start() for span in spans)
+        if any(span.start <= match.start() < span.end for span in spans) or _goes_on(line, start, match, named):
             continue
         found.append((start, match.end()))
         start = match.end()
@@ -73,9 +74,11 @@ def sentences(line: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
     return [(s, e) for s, e in found if line[s:e].strip()]
 
 
-def _goes_on(line: str, start: int, stop: int) -> bool:
-    """Whether the full stop belongs to an abbreviation and the sentence goes on behind it."""
-    rest = line[stop:].lstrip()
-    if _FORM.search(line, start, stop):
+def _goes_on(line: str, start: int, stop: re.Match[str], named: bool) -> bool:
+    """Whether the full stop belongs to an abbreviation and the sentence goes on behind it. Behind a name it is the
+    end, as in `needs DOE Q.`, unless what follows is in lower case."""
+    end = stop.start() + 1
+    rest = line[end:].lstrip()
+    if named or _FORM.search(line, start, end):
         return rest[:1].islower()
-    return bool(rest) and _ABBREVIATION.search(line, start, stop) is not None
+    return bool(rest) and _ABBREVIATION.search(line, start, end) is not None
