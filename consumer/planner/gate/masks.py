@@ -143,6 +143,8 @@ class Surfaces:
     ) -> bool:  # fmt: skip
         """Whether the words are this name: nothing foreign between them, no number that only looks like a code."""
         start, stop = span
+        if address.column == SCOPE and surface == self._evidence[address.evidence].heading:
+            return text[start:stop] == surface  # in other letters its words are words
         if not _joined(text, words[place:end]) and text[start:stop].casefold() not in surface.casefold():
             return False
         if end - place > 1:
