@@ -90,6 +90,7 @@ class Guard:
         self._masks = Masks(lex, names, self._touchy)
         self._proxies = by_first_word(lex.proxies)
         self._decades = lex.ages_plurals | {f"{age}s" for age in AGES}
+        self._noted = lex.noted - lex.english
         self._ages = lex.ages_tens | self._decades | {str(age) for age in AGES}
 
     def check(self, question: str, names: Iterable[str] = ()) -> Verdict:
@@ -136,17 +137,20 @@ class Guard:
         """Words of clauses about people that refuse nothing but that no count takes, such as places and levels of
         seniority: the answer says that they were not used."""
         words = read(clean(question))
+        found = [
+            index
+            for index, text in enumerate(words.texts)
+            if text in self._noted or self._is_place_code(words, index) or self._is_language(words, index)
+        ]
+        if not found:
+            return ()
         masked = self._masks.mark(words)
-        parts = clauses(words, masked, self._lexicon)
+        people = [clause for clause in clauses(words, masked, self._lexicon) if clause.people]
         _mark(masked, words, explained)
-        named = self._lexicon.noted - self._lexicon.english
         return tuple(
             words.source[words.starts[index] : words.ends[index]]
-            for clause in parts
-            if clause.people
-            for index in range(clause.start, clause.end)
-            if not masked[index]
-            and (words.texts[index] in named or self._is_place_code(words, index) or self._is_language(words, index))
+            for index in found
+            if not masked[index] and any(clause.start <= index < clause.end for clause in people)
         )
 
     def unsupported(self, unexplained: Sequence[str]) -> Verdict:

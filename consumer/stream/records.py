@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from msgspec import Struct
@@ -109,7 +110,12 @@ class Routes(Struct, frozen=True):
 
 def event_id(received: Received) -> UUID:
     """The id of what follows from this record: the same on every redelivery of it."""
-    return uuid5(NAMESPACE_URL, f"planner:{received.topic}/{received.partition}/{received.offset}")
+    return _event_id(received.topic, received.partition, received.offset)
+
+
+@lru_cache(maxsize=4_096)
+def _event_id(topic: str, partition: int, offset: int) -> UUID:
+    return uuid5(NAMESPACE_URL, f"planner:{topic}/{partition}/{offset}")
 
 
 def answer_record(received: Received, answer: Answer, routes: Routes) -> Outgoing:
