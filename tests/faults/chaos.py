@@ -75,6 +75,7 @@ class Storm:
 
     async def end(self) -> None:
         stub = self.rng.choice(self.running)
+        await stub.reached("port")  # before, it has no handler for the signal
         stub.terminate()
         code = await stub.wait(60)
         if code != 0:
