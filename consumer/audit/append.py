@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
+import asyncpg
 import msgspec
 from msgspec import Struct
 
@@ -142,43 +143,68 @@ def sort_out(records: Sequence[Entry | Rejected], known: dict[UUID, bytes], next
 
 
 async def append(connection: Connection, topic: str, chain_id: int, records: Sequence[Entry | Rejected]) -> Stored:
-    """Adds the records to the chain in one transaction. Raises what asyncpg raises, with nothing stored."""
-    async with connection.transaction():
-        row = await connection.fetchrow(LOCK, chain_id)
-        if row is None:
-            await connection.execute(OPEN, chain_id, Link().head, Frontier().to_bytes())
-            row = await connection.fetchrow(LOCK, chain_id)
-        assert row is not None, "the chain's row was just inserted"
-        ids = [r.event_id for r in records if isinstance(r, Entry) and r.offset >= row["next_offset"]]
-        known = {k["event_id"]: k["body_hash"] for k in await connection.fetch(KNOWN, ids)} if ids else {}
-        batch = sort_out(records, known, row["next_offset"])
-        link, frontier = Link(row["size"], row["head_hash"]), Frontier.from_bytes(row["frontier"])
-        hashes: list[bytes] = [link.head]
-        for seq, entry in enumerate(batch.entries, link.size):
-            hashes.append(
-                row_hash(hashes[-1], chain_id, seq, entry.event_id, entry.tenant_id, entry.offset, entry.body_hash)
-            )
-            frontier = frontier.append(hashes[-1])
-        end = Link(link.size + len(batch.entries), hashes[-1])
-        await connection.execute(
-            APPEND,
-            chain_id,
-            range(link.size, end.size),
-            [e.event_id for e in batch.entries],
-            [e.tenant_id for e in batch.entries],
-            [e.offset for e in batch.entries],
-            [e.body_hash for e in batch.entries],
-            [e.body for e in batch.entries],
-            hashes[:-1],
-            hashes[1:],
-            topic,
-            [r.offset for r in batch.rejected],
-            [r.reason.value for r in batch.rejected],
-            [r.body for r in batch.rejected],
-            [r.body_hash for r in batch.rejected],
-            end.size,
-            end.head,
-            batch.next_offset,
-            frontier.to_bytes(),
-        )
+    """Adds the records to the chain in one transaction. Raises what asyncpg raises, with nothing stored.
+
+    Ids are unique but for a publisher's fault, so they are looked up only once one of them was refused.
+    """
+    try:
+        async with connection.transaction():
+            return await _add(connection, topic, chain_id, records, {})
+    except asyncpg.UniqueViolationError:
+        async with connection.transaction():
+            ids = [record.event_id for record in records if isinstance(record, Entry)]
+            known = {row["event_id"]: row["body_hash"] for row in await connection.fetch(KNOWN, ids)}
+            return await _add(connection, topic, chain_id, records, known)
+
+
+async def _add(
+    connection: Connection, topic: str, chain_id: int, records: Sequence[Entry | Rejected], known: dict[UUID, bytes]
+) -> Stored:
+    row = await _locked(connection, chain_id)
+    batch = sort_out(records, known, row["next_offset"])
+    link = Link(row["size"], row["head_hash"])
+    hashes = chained(link, chain_id, batch.entries)
+    frontier = Frontier.from_bytes(row["frontier"]).extend(hashes)
+    end = Link(link.size + len(hashes), hashes[-1] if hashes else link.head)
+    await connection.execute(
+        APPEND,
+        chain_id,
+        range(link.size, end.size),
+        [e.event_id for e in batch.entries],
+        [e.tenant_id for e in batch.entries],
+        [e.offset for e in batch.entries],
+        [e.body_hash for e in batch.entries],
+        [e.body for e in batch.entries],
+        [link.head, *hashes][: len(hashes)],
+        hashes,
+        topic,
+        [r.offset for r in batch.rejected],
+        [r.reason.value for r in batch.rejected],
+        [r.body for r in batch.rejected],
+        [r.body_hash for r in batch.rejected],
+        end.size,
+        end.head,
+        batch.next_offset,
+        frontier.to_bytes(),
+    )
     return Stored(len(batch.entries), batch.duplicates, tuple(r.reason for r in batch.rejected), end, frontier)
+
+
+async def _locked(connection: Connection, chain_id: int) -> "Record":
+    """The end of the chain, locked until the transaction ends; that of an empty one where there is none yet."""
+    row = await connection.fetchrow(LOCK, chain_id)
+    if row is None:
+        await connection.execute(OPEN, chain_id, Link().head, Frontier().to_bytes())
+        row = await connection.fetchrow(LOCK, chain_id)
+    assert row is not None, "the chain's row was just inserted"
+    return row
+
+
+def chained(link: Link, chain_id: int, entries: Sequence[Entry]) -> list[bytes]:
+    """The row hashes of the entries, each over the one before it, from the chain's end on."""
+    hashes: list[bytes] = []
+    previous = link.head
+    for seq, e in enumerate(entries, link.size):
+        previous = row_hash(previous, chain_id, seq, e.event_id, e.tenant_id, e.offset, e.body_hash)
+        hashes.append(previous)
+    return hashes

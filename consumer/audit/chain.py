@@ -7,6 +7,7 @@ commits to every row up to that size in 32 bytes, small enough to publish outsid
 """
 
 import struct
+from collections.abc import Iterable
 from hashlib import sha256
 from uuid import UUID
 
@@ -51,11 +52,19 @@ class Frontier(Struct, frozen=True):
 
     def append(self, row: bytes) -> "Frontier":
         """The tree with one more row hash."""
-        nodes, node, size = list(self.nodes), leaf_hash(row), self.size
-        while size & 1:
-            node = node_hash(nodes.pop(), node)
-            size >>= 1
-        return Frontier(self.size + 1, (*nodes, node))
+        return self.extend((row,))
+
+    def extend(self, rows: Iterable[bytes]) -> "Frontier":
+        """The tree with these row hashes added in order."""
+        nodes, size = list(self.nodes), self.size
+        for row in rows:
+            node, level = leaf_hash(row), size
+            while level & 1:
+                node = node_hash(nodes.pop(), node)
+                level >>= 1
+            nodes.append(node)
+            size += 1
+        return Frontier(size, tuple(nodes))
 
     def root(self) -> bytes:
         """The tree's root; of the empty tree the hash of nothing, as RFC 6962 has it."""
