@@ -42,6 +42,7 @@ class Server(Model):
         super().__init__()
         self.intents: Sequence[str] = ()
         self.narrate: Narrate = str
+        self.prompts: list[str] = []
         self.rng = random.Random(20)
 
     async def reply(self, request: Request) -> Response:
@@ -50,7 +51,8 @@ class Server(Model):
             offered = body["response_format"]["json_schema"]["schema"]["properties"]["intents"]["items"]["enum"]
             text = json.dumps({"intents": [name for name in self.intents if name in offered]})
         else:
-            text = self.narrate(body["messages"][0]["content"])
+            self.prompts.append(body["messages"][0]["content"])
+            text = self.narrate(self.prompts[-1])
         message = {"role": "assistant", "content": text}
         return JSONResponse({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
 
