@@ -12,7 +12,8 @@ from typing import NamedTuple
 from uuid import UUID, uuid4
 
 import msgspec
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.structs import OffsetAndMetadata
 
 from bench import awards, mix
 from consumer import topics
@@ -182,3 +183,27 @@ class Asker:
             ids.append(await self.ask(one))
         await self.answered(ids)
         return {one: self.visible[one] - self.published[one] for one in ids}
+
+
+async def warm_up(settings: Settings, transactions: int) -> None:
+    """Transactions like the worker's, until the broker's Java code that runs often is compiled."""
+    warm = msgspec.structs.replace(settings, topic_answers="warm-a", topic_audit="warm-e", topic_questions="warm-q")
+    await topics.create_missing(warm)
+
+    async def lane(number: int) -> None:
+        producer = AIOKafkaProducer(
+            bootstrap_servers=settings.kafka_bootstrap, transactional_id=f"warm-{number}", linger_ms=0
+        )
+        async with producer:
+            for place in range(transactions // PARTITIONS):
+                async with producer.transaction():
+                    sent = [
+                        await producer.send(topic, b"x" * 1_000, partition=partition)
+                        for partition in range(PARTITIONS)
+                        for topic in (warm.topic_answers, warm.topic_audit)
+                    ]
+                    await asyncio.gather(*sent)
+                    where = TopicPartition(warm.topic_questions, number)
+                    await producer.send_offsets_to_transaction({where: OffsetAndMetadata(place, "")}, "warm")
+
+    await asyncio.gather(*(lane(number) for number in range(PARTITIONS)))
