@@ -43,8 +43,8 @@ FEW = 7
 WORDS = {FEW: "seven"}
 OPEN = {"SECRET": 60, "TS": 35, "TS_SCI": 43}
 """Levels whose counts are published."""
-PASSING = frozenset("question_id tenant_id event_id audit_event_id answered_at occurred_at elapsed_ms at".split())
-PASSING |= {"registry_digest", "service_version"}
+TIMES = frozenset("answered_at occurred_at elapsed_ms at".split())
+PASSING = TIMES | frozenset("question_id tenant_id event_id audit_event_id registry_digest service_version".split())
 """Fields of times, identities and versions."""
 AS_OF = date(2026, 12, 1)
 TENANT = uuid.UUID("66666666-1111-4111-8111-111111111111")
@@ -87,7 +87,9 @@ async def seeded(database: Database) -> Database:
 
 def says(text: str, number: int) -> bool:
     """Whether the number stands by itself, in digits or in words; 78 and 7.5 are others."""
-    return bool(re.search(rf"(?<![\w.,-]){number}(?![\w]|[.,-]\w)|\b{WORDS.get(number)}\b", text, re.IGNORECASE))
+    return bool(
+        re.search(rf"(?<![\w.,-]){number}(?![\w]|[.,-]\w)|\b{WORDS.get(number, number)}\b", text, re.IGNORECASE)
+    )
 
 
 def found(value: Any, number: int = FEW, path: str = "") -> Iterator[str]:
