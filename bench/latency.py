@@ -13,7 +13,7 @@ import uvloop
 
 from bench import mix
 from bench.model import Model, serving
-from bench.world import START_SECONDS, WORKER, Asker, World, running, world
+from bench.world import START_SECONDS, WORKER, Asker, World, running, warm_up, world
 
 ROWS, WARM = 100_000, 600
 SLOW_SECONDS, SLOW_SHARE, MODEL_SECONDS = 5.0, 0.05, 0.01
@@ -67,6 +67,7 @@ def table(rate: float, half: Waits, without: Waits, beside: Waits) -> Sequence[s
 
 async def main(count: int) -> None:
     async with world(ROWS) as place:
+        await warm_up(place.settings)
         planned = place.folder / "none.pickle"
         rate, half = await at_half_load(place, planned, count)
         without, beside = await beside_slow(place, planned, count, rate * ISOLATION_SHARE)

@@ -90,8 +90,9 @@ async def main() -> None:
     for of in (16, 8):
         f = await measure(of)
         print(
-            f"  one sample in {of:>2} differs: {f.calls} calls and {f.seconds:.1f} s, without the early stop "
-            f"{f.calls_all} and {f.seconds_all:.1f} s; {1 - f.calls / f.calls_all:.0%} saved, {f.differing} plans differ"
+            f"  one sample in {of:>2} differs: {f.calls} calls and {f.seconds:.1f} s, {f.calls_all} and "
+            f"{f.seconds_all:.1f} s without the early stop; {1 - f.calls / f.calls_all:.0%} saved, "
+            f"{f.differing} plans differ"
         )
 
 

@@ -1,8 +1,8 @@
 """The sink's append against bare COPY and bare unnest of the same finished rows.
 
 The references write rows whose hashes are ready into the same tables with the same constraints, in transactions of the
-same size, COPY as a superuser, since it does not go where rows are secured; the sink decodes, looks for duplicates, chains, keeps its tree and its position beside
-that. `planner audit verify` then proves what the sink wrote.
+same size, COPY as a superuser, since it does not go where rows are secured; the sink decodes, tells duplicates apart,
+chains, keeps its tree and its position beside that.
 """
 
 import argparse

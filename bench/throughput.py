@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import uvloop
 
 from bench import mix
-from bench.world import BARE, BARE_PLANNER, PEER, START_SECONDS, WORKER, Asker, Contender, World, running, world
+from bench.world import BARE, BARE_PLANNER, PEER, START_SECONDS, WORKER, Asker, Contender, World, running, warm_up, world
 
 WARM = 300
 ROWS = 100_000
@@ -41,6 +41,7 @@ def table(rates: dict[Contender, list[float]]) -> Sequence[str]:
 
 async def main(count: int, runs: int) -> None:
     async with world(ROWS) as place:
+        await warm_up(place.settings)
         print("\n".join(table(await throughput(place, count, runs))))
 
 

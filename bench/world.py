@@ -185,7 +185,7 @@ class Asker:
         return {one: self.visible[one] - self.published[one] for one in ids}
 
 
-async def warm_up(settings: Settings, transactions: int) -> None:
+async def warm_up(settings: Settings, transactions: int = 3_000) -> None:
     """Transactions like the worker's, until the broker's Java code that runs often is compiled."""
     warm = msgspec.structs.replace(settings, topic_answers="warm-a", topic_audit="warm-e", topic_questions="warm-q")
     await topics.create_missing(warm)
