@@ -46,7 +46,7 @@ GIVE_UP_SECONDS = 5.0
 """How long a lane that is told to end waits for its transaction: longer than one takes, shorter than an outage."""
 FIRST_BACKOFF_SECONDS, LAST_BACKOFF_SECONDS = 0.1, 5.0
 CLOGGED_BATCHES = 2
-SPACING, WIDEST_SECONDS = 4.0, 1.0
+SPACING, WIDEST_SECONDS = 2.0, 0.5
 """A busy lane begins a transaction no sooner than this many times what the last one took, up to the widest: where the
 broker is what is short, transactions grow instead of getting more."""
 
