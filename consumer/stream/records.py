@@ -31,7 +31,8 @@ TRACE = ("traceparent", "tracestate")
 DLT_PREFIXES = ("kafka_dlt-", "planner_dlt-")
 REASON = "planner_dlt-reason"
 WITHOUT_VALUE = "planner_dlt-without-value"
-"""Stands in a dead letter whose value could not be kept: `null`, or the digest of what was too large."""
+"""Stands in a dead letter whose value could not be kept: `null` where there was none or none could be read, or the
+digest of what was too large."""
 
 
 class Received(Struct, frozen=True):

@@ -183,7 +183,7 @@ class Worker(ConsumerRebalanceListener):
         if owned and owned.lane.state is State.READY and owned.lane.ledger.position <= offset:
             self.consumer.seek(partition, offset + 1)
             if owned.lane.read(offset):
-                received = Received(partition.topic, partition.partition, offset, 0, None, b"", (), self.clock())
+                received = Received(partition.topic, partition.partition, offset, 0, None, None, (), self.clock())
                 letter = await self.dispatcher.letter(received, DeadLetterReason.BAD_HEADER)
                 owned.lane.finish(received, letter)
 
