@@ -189,12 +189,7 @@ class Planner:
         if not judged.verdict.passed:
             return self._refused(asked, judged.verdict, started), None
         match judged.decision.route:
-            case Route.CLARIFY:
-                told = Told(
-                    clarification(judged.decision.needs), RationaleSource.DETERMINISTIC, Faithfulness.NOT_APPLICABLE
-                )
-                return self._answer(asked, Route.CLARIFY, told, started), None
-            case Route.RAG:
+            case Route.CLARIFY | Route.RAG:
                 return await self._from_documents(asked, judged, deadline, started), None
             case _:
                 return await self._from_plan(asked, judged, deadline, started)
@@ -259,27 +254,35 @@ class Planner:
         return notes
 
     async def _from_documents(self, asked: Asked, judged: Judged, deadline: Deadline, started: float) -> Answer:
-        """The tenant's documents, quoted. Where they hold nothing and the question has signs of an intent, what that
-        intent would need is said instead."""
-        if documents.SCOPE not in asked.scopes:
-            told = Told(
-                clarification(judged.decision.needs), RationaleSource.DETERMINISTIC, Faithfulness.NOT_APPLICABLE
+        """The tenant's documents, quoted. Where they don't hold it and the question has signs of an intent, what that
+        intent would need is said instead; a question that lacks a value may be one to the documents all the same."""
+        unclear = judged.decision.route is Route.CLARIFY
+        try:
+            text, evidence = await self._quoted(
+                asked, judged, deadline, documents.SURE if unclear else documents.COVERED
             )
-            return self._answer(asked, Route.CLARIFY, told, started)
+        except Transient:
+            if not unclear:
+                raise
+            text, evidence = "", None  # what is missing can be said without them
+        if evidence is not None and evidence.rows:
+            told = Told(text, RationaleSource.DETERMINISTIC, Faithfulness.PASSED)
+            return self._answer(asked, Route.RAG, told, started, [evidence])
+        lacks = unclear or evidence is None or bool(judged.decision.needs)
+        words = clarification(judged.decision.needs) if lacks else text
+        told = Told(words, RationaleSource.DETERMINISTIC, Faithfulness.NOT_APPLICABLE)
+        return self._answer(asked, Route.CLARIFY if lacks else Route.RAG, told, started)
+
+    async def _quoted(
+        self, asked: Asked, judged: Judged, deadline: Deadline, least: float
+    ) -> tuple[str, Evidence | None]:
+        """What the documents say, None where the asker may not read them."""
+        if documents.SCOPE not in asked.scopes:
+            return "", None
         with stage("documents"):
             async with self.transaction(asked.tenant_id, deadline) as session:
                 passages = await documents.search(session, asked.tenant_id, judged.text)
-            text, evidence = documents.answer_from(passages, judged.text, asked.as_of)
-        if evidence.rows:
-            told = Told(text, RationaleSource.DETERMINISTIC, Faithfulness.PASSED)
-            return self._answer(asked, Route.RAG, told, started, [evidence])
-        if judged.decision.needs:
-            told = Told(
-                clarification(judged.decision.needs), RationaleSource.DETERMINISTIC, Faithfulness.NOT_APPLICABLE
-            )
-            return self._answer(asked, Route.CLARIFY, told, started)
-        told = Told(text, RationaleSource.DETERMINISTIC, Faithfulness.NOT_APPLICABLE)
-        return self._answer(asked, Route.RAG, told, started)
+            return documents.answer_from(passages, judged.text, asked.as_of, least)
 
     def _refused(self, asked: Asked, verdict: Verdict, started: float) -> Answer:
         code, message = (verdict.code.value if verdict.code else "refused"), verdict.message or ""

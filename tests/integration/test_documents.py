@@ -12,10 +12,16 @@ import pytest
 from consumer.deadline import Deadline
 from consumer.documents.search import NOTHING, answer_from, search
 from consumer.errors import Misconfigured
+from consumer.planner.answer import Asked as PlannerAsked
+from consumer.service import Answerer, answerer
+from consumer.settings import Settings
 from consumer.store.load import Counts, load
 from consumer.store.pool import close_pool, open_pool
 from consumer.store.tenant import tenant_transaction
+from schemas import Answer
+from schemas.answer import Route, Status
 from tests.databases import Database
+from tests.market import TENANT
 
 pytestmark = pytest.mark.integration
 
@@ -43,6 +49,27 @@ NOT_THERE = [
     "What share of the work goes to small business subcontractors?",
     "How many parking spaces are reserved for Mayor Quimby?",
 ]
+
+
+# the same through all stages, in words of our own
+OF_THE_PLANNER = [
+    ("How far from the exterior perimeter must treatments extend?", "up to 30 feet", "2.1.1"),
+    ("What happens if a key is lost or stolen?", "immediately notify", "3.3 Security Constraints"),
+    ("Where must contractor vehicles be registered?", "Provost Marshal", "3.2"),
+    ("How often is rodent control performed?", "four times per year", "2.5.1"),
+    ("What must be done after a pesticide spill?", "responsible for cleanup", "3.4 Safety Constraints"),
+    ("Who authorizes urgent services for wasp activity?", "oral ordering procedures", "2.4.3"),
+]
+NOT_FOR_THE_PLANNER = [
+    "What is the page limit of the technical volume?",
+    "Which cloud hosting region does the government approve?",
+    "What is the maximum hourly rate for an entomologist?",
+    "When do proposals have to be submitted?",
+    "What is the penalty for late invoices?",
+    "How many laptops are furnished by the government?",
+]
+LACKING = ["When is the response due?", "Who competes with us?", "Which partners cover the requirements?"]
+"""Questions to the data that lack a value: no sentence of a document that shares a word answers them."""
 
 
 class Asked:
@@ -82,6 +109,33 @@ async def test_a_work_statement_answers_with_verbatim_quotes_and_sections(asked:
             assert flat("".join(quote)) in whole, (question, quote)
     for question in NOT_THERE:
         assert await asked.ask(tenant, question) == NOTHING, question
+
+
+async def test_the_planner_quotes_what_stands_in_the_work_statement_and_says_what_does_not(
+    market_database: Database, shared: Path
+) -> None:
+    whole = flat((shared / WORK_STATEMENT).read_text(encoding="utf-8"))
+    async with answerer(Settings(database_url=market_database.worker_url)) as made:
+        for question, words, section in OF_THE_PLANNER:
+            answer = await through(made, question)
+            assert (answer.route, answer.status) == (Route.RAG, Status.ANSWERED), question
+            assert words in answer.answer and section in answer.answer, (question, answer.answer)
+            for row in answer.evidence[0].rows:
+                assert flat(str(row[2])) in whole, (question, row[2])
+        for question in NOT_FOR_THE_PLANNER:
+            assert (await through(made, question)).answer == NOTHING, question
+        for question in LACKING:
+            answer = await through(made, question)
+            assert (answer.route, answer.evidence) == (Route.CLARIFY, ()), question
+
+
+async def through(made: Answerer, question: str) -> Answer:
+    asked = PlannerAsked(
+        question_id=uuid.uuid4(), tenant_id=TENANT, event_id=uuid.uuid4(), question=question, intent=None,
+        scopes=frozenset({"market:read", "graph:read", "docs:read"}), as_of=AS_OF,
+    )  # fmt: skip
+    answer, _ = await made.planner.answer(asked, Deadline.after(20))
+    return answer
 
 
 async def test_another_tenant_finds_nothing(asked: Asked, tmp_path: Path) -> None:
