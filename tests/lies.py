@@ -70,7 +70,7 @@ def lies(of: Material, rendered: str) -> Iterator[Lie]:
     yield from _numbers(of)
     yield from _aggregates(of)
     yield from _withheld(of)
-    yield from _bent(rendered)
+    yield from bent(rendered)
 
 
 def _nonsense(of: Material) -> Iterator[Lie]:
@@ -216,7 +216,7 @@ def _withheld(of: Material) -> Iterator[Lie]:
             yield Lie("people of a withheld count", f"There are people with {subject}.")
 
 
-def _bent(rendered: str) -> Iterator[Lie]:
+def bent(rendered: str) -> Iterator[Lie]:
     """The true answer's own sentences with one thing changed."""
     lines = [line.strip() for line in rendered.splitlines() if line.startswith("  ") and ": " in line][:4]
     for line in lines:
