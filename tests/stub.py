@@ -2,8 +2,9 @@
 
 `python -m tests.stub` reads the settings from the environment as `planner worker` does. Each point it reaches is a
 line on stdout, so that a test waits for one. `STUB_DIE=sent:2` kills it with SIGKILL the second time it gets there.
-Words: `plan` (an audit event too), `slow SECONDS`, `away TIMES` (Transient so often), `down` (Transient for ever),
-`large BYTES`, `break` (a fault of ours), `late` (ends at its deadline).
+Words: `plan` (an audit event too), `stored` (the same after asking the database), `slow SECONDS`, `away TIMES`
+(Transient so often), `down` (Transient for ever), `large BYTES`, `break` (a fault of ours), `late` (ends at its
+deadline).
 """
 
 import asyncio
@@ -15,12 +16,14 @@ from collections import Counter
 from datetime import UTC, datetime
 from uuid import UUID
 
+import asyncpg
 import uvloop
 
 from consumer import settings as configuration
 from consumer.deadline import Deadline
 from consumer.errors import Transient
 from consumer.observe import health, logs, metrics
+from consumer.store.pool import close_pool, connection, open_pool
 from consumer.stream.handler import Answered, Failure, handler
 from consumer.stream.points import Point
 from consumer.stream.records import Received, Routes, event_id
@@ -32,13 +35,18 @@ DIGEST = "sha256:" + "0" * 64
 
 
 class Stub:
-    def __init__(self) -> None:
+    def __init__(self, pool: asyncpg.Pool | None) -> None:
+        self.pool = pool
         self.attempts: Counter[UUID] = Counter()
 
     async def answer(self, question: Question, received: Received, deadline: Deadline) -> Answered:
         word, _, argument = question.question.partition(" ")
         text = "echo"
         match word:
+            case "stored":
+                assert self.pool is not None, "PLANNER_DATABASE_URL is not set"
+                async with connection(self.pool, deadline) as held:
+                    await held.fetchval("SELECT 1", timeout=deadline.remaining())
             case "slow":
                 await asyncio.sleep(float(argument))
             case "away" if self.attempts[question.question_id] < int(argument):
@@ -52,7 +60,7 @@ class Stub:
                 await asyncio.sleep(deadline.remaining() + 60)
             case "large":
                 text = "x" * int(argument)
-        planned = word == "plan"
+        planned = word in ("plan", "stored")
         return Answered(_answer(question, received, text, planned), _audit(question, received) if planned else None)
 
     def failed(self, question: Question, received: Received, failure: Failure) -> Answer:
@@ -98,15 +106,18 @@ def _watch():
 async def main() -> None:
     settings = configuration.load()
     logs.configure(settings.log_level)
-    async with streaming(
-        settings, handler(Stub(), Routes.of(settings), settings.max_question_bytes), _watch()
-    ) as running:
+    url = settings.database_url
+    pool = await open_pool(url, settings.database_pool, settings.statement_cache) if url else None
+    answer = handler(Stub(pool), Routes.of(settings), settings.max_question_bytes)
+    async with streaming(settings, answer, _watch()) as running:
         for name in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(name, running.stop)
         page = health.app(metrics.REGISTRY, lambda: running.facts().not_live(), lambda: running.facts().not_ready())
         async with health.serve(page, settings.http_host, settings.http_port) as port:
             print("port", port, time.time(), flush=True)
             await running.run()
+    if pool is not None:
+        await close_pool(pool)
     print("ended", 0, time.time(), flush=True)
 
 

@@ -2,8 +2,9 @@
 
     python -m tests.faults.chaos --minutes 10 --seed 7
 
-Faults, drawn by the seed: a worker killed, paused past its session, ended, added; a broker restarted or killed. At the
-end every question must have one answer, every planned answer one audit event, for a read committed reader.
+Faults, drawn by the seed: a worker killed, paused past its session, ended, added; a broker restarted or killed;
+Postgres restarted. At the end every question must have one answer, every planned answer one audit event, for a read
+committed reader.
 """
 
 import argparse
@@ -22,8 +23,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError
 
-from consumer.stack import embedded_stack
-from consumer.stack.kafka import Cluster
+from consumer.stack import Stack, embedded_stack
 from tests.conftest import Topics
 from tests.streaming import Asked, Books, Stub, Stubs, books, question, settings_of
 
@@ -35,13 +35,13 @@ FIRST_FAULT_SECONDS = 5.0
 FAULTS_BETWEEN_SECONDS = (3.0, 8.0)
 PAUSE_SECONDS = 9.0  # the session is 6 s
 SETTLE_SECONDS = 180.0
-TEXTS = ("plan",) * 6 + ("echo",) * 2 + ("slow 0.3", "slow 2", "away 2")
+TEXTS = ("plan",) * 4 + ("stored",) * 2 + ("echo",) * 2 + ("slow 0.3", "slow 2", "away 2")
 TENANTS = [UUID(int=number) for number in range(1, 21)]
 
 
 class Storm:
-    def __init__(self, cluster: Cluster, stubs: Stubs, rng: random.Random) -> None:
-        self.cluster, self.stubs, self.rng = cluster, stubs, rng
+    def __init__(self, stack: Stack, stubs: Stubs, rng: random.Random) -> None:
+        self.stack, self.stubs, self.rng = stack, stubs, rng
         self.running: list[Stub] = []
         self.faults: Counter[str] = Counter()
 
@@ -51,7 +51,10 @@ class Storm:
     async def blow(self, until: float) -> None:
         """A fault after another until the time is up; a fault that takes long delays the next."""
         await asyncio.sleep(FIRST_FAULT_SECONDS)
-        kinds = [self.kill, self.kill, self.pause, self.end, self.grow, self.restart_broker, self.kill_broker]
+        kinds = [
+            self.kill, self.kill, self.pause, self.end, self.grow,
+            self.restart_broker, self.kill_broker, self.restart_postgres,
+        ]  # fmt: skip
         while time.monotonic() < until:
             kind = self.rng.choice(kinds)
             await kind()
@@ -88,17 +91,23 @@ class Storm:
         await self.end()
 
     async def restart_broker(self) -> None:
-        broker = self.rng.choice(self.cluster.brokers)
+        broker = self.rng.choice(self.stack.kafka.brokers)
         await broker.stop()
         await broker.start()
-        await self.cluster.ready()
+        await self.stack.kafka.ready()
 
     async def kill_broker(self) -> None:
-        broker = self.rng.choice(self.cluster.brokers)
+        broker = self.rng.choice(self.stack.kafka.brokers)
         await broker.kill()
         await asyncio.sleep(self.rng.uniform(0, 5))
         await broker.start()
-        await self.cluster.ready()
+        await self.stack.kafka.ready()
+
+    async def restart_postgres(self) -> None:
+        await self.stack.postgres.stop()
+        await asyncio.sleep(self.rng.uniform(0, 5))
+        await self.stack.postgres.start()
+        await self.stack.postgres.ready()
 
 
 async def ask(producer: AIOKafkaProducer, topic: str, until: float, rng: random.Random) -> list[Asked]:
@@ -131,8 +140,11 @@ async def storm(minutes: float, seed: int, brokers: int) -> tuple[Books, int, Co
         await admin.create_topics([NewTopic(topic, PARTITIONS, brokers) for topic in topics])
         await admin.close()
         with tempfile.TemporaryDirectory() as folder:
-            stubs = Stubs(settings_of(stack.kafka_bootstrap, topics, drain_seconds=5), Path(folder))
-            weather = Storm(stack.kafka, stubs, rng)
+            settings = settings_of(
+                stack.kafka_bootstrap, topics, drain_seconds=5, database_url=stack.postgres_url, database_pool=2
+            )
+            stubs = Stubs(settings, Path(folder))
+            weather = Storm(stack, stubs, rng)
             producer = AIOKafkaProducer(
                 bootstrap_servers=stack.kafka_bootstrap, enable_idempotence=True, request_timeout_ms=120_000
             )
