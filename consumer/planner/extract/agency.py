@@ -9,6 +9,8 @@ from registry.reference import Agency, Form, Reference, fold
 _AGENCY_WORDS = frozenset(
     "department dept agency bureau administration office command service commission corps institute center".split()
 )
+_SMALL = frozenset("and of the for".split())
+"""Words of a name that are written small."""
 _AT = frozenset("at by from for with of to".split())
 _NAMED = 4
 """Names that a note lists at most."""
@@ -96,7 +98,7 @@ def _is_meant(text: Text, named: Agency, first: int, end: int, reference: Refere
             unless = reference.otherwise.get(named.spelling)
             return words[0].written.isupper() and (unless is None or (unless != "never" and _follows_at(text, first)))
         case Form.ALIAS:
-            return all(word.written[0].isupper() for word in words if word.folded != "and") and not _is_part(
+            return all(word.written[0].isupper() for word in words if word.folded not in _SMALL) and not _is_part(
                 text, first, end
             )
         case Form.NAME:
