@@ -61,6 +61,14 @@ def test_labelled_questions_get_their_label(name: str) -> None:
     assert not wrong
 
 
+def test_a_writer_who_read_no_rule_meets_no_miss_and_few_false_refusals() -> None:
+    cases = lines(CASES / "guard_outsider.jsonl")
+    judged = [(case["label"], judge(case["question"])[0]) for case in cases]
+    assert judged.count(("refuse", "pass")) == 0
+    assert judged.count(("pass", "refuse")) <= 3
+    assert len(cases) == 60
+
+
 @pytest.mark.skipif(not (SHARED / "cases").exists(), reason="needs the shared cases")
 @pytest.mark.parametrize("name", ["eeo-cases.jsonl", "eeo-cases-extra.jsonl"])
 def test_shared_questions_get_their_label(name: str) -> None:
