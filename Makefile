@@ -23,11 +23,15 @@ check: install
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 
-bench: install
+bench: .venv/.bench
 	$(BIN)/python -m bench
 
-bench-full: install
+bench-full: .venv/.bench
 	$(BIN)/python -m bench --full
+
+.venv/.bench: .venv/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
+	touch $@
 
 chaos: install
 	$(BIN)/python -m tests.faults.chaos

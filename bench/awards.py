@@ -6,6 +6,7 @@ bring more vendors; the largest markets grow with the rows and a market of the t
 
 import csv
 import random
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date, timedelta
 from itertools import accumulate
@@ -40,7 +41,9 @@ class Shape:
 
     def __init__(self, rows: int, seed: int = 1) -> None:
         self.random = random.Random(seed)
-        self.offices = [(r["agency"], r["department"]) for r in _reference("agencies.csv") if r["department"]]
+        agencies = list(_reference("agencies.csv"))
+        names = Counter(r["agency"] for r in agencies)  # a question by a name that two departments use asks back
+        self.offices = [(r["agency"], r["department"]) for r in agencies if r["department"] and names[r["agency"]] == 1]
         self.codes = [r["code"] for r in _reference("naics.csv") if len(r["code"]) == 6]
         self.random.shuffle(self.offices)
         self.random.shuffle(self.codes)

@@ -5,17 +5,18 @@ same questions where none is slow.
 """
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
 
 from bench import mix
+from bench.figure import Figure, lines
 from bench.model import Model, serving
-from bench.world import START_SECONDS, WORKER, Asker, World, running, warm_up, world
+from bench.world import ROWS, START_SECONDS, WORKER, Asker, World, running, warm_up, world
 
-ROWS, WARM = 100_000, 600
+WARM = 600
 SLOW_SECONDS, SLOW_SHARE, MODEL_SECONDS = 5.0, 0.05, 0.01
 ISOLATION_SHARE = 0.25
 """Of the largest load: each slow question holds a place of the worker's for its five seconds."""
@@ -57,21 +58,25 @@ async def beside_slow(place: World, planned: Path, count: int, rate: float) -> t
     return found[0], found[1]
 
 
-def table(rate: float, half: Waits, without: Waits, beside: Waits) -> Sequence[str]:
+async def measure(place: World, count: int) -> list[Figure]:
+    planned = place.folder / "none.pickle"
+    rate, half = await at_half_load(place, planned, count)
+    without, beside = await beside_slow(place, planned, count, rate * ISOLATION_SHARE)
+    first = f"Publish to visible at {rate / 2:,.0f} a second, half of the most"
+    then = f"Publish to visible at {rate * ISOLATION_SHARE:,.0f} a second, beside plans that a model names"
+    some = f"p99 of the others, {SLOW_SHARE:.0%} take {SLOW_SECONDS:.0f} s"
     return [
-        f"at {rate / 2:,.0f} a second, half of the most: median {half.median:.0f} ms, p99 {half.p99:.0f} ms",
-        f"quick ones at {rate * ISOLATION_SHARE:,.0f} a second: p99 {without.p99:.0f} ms with none slow, "
-        f"{beside.p99:.0f} ms with {SLOW_SHARE:.0%} of {SLOW_SECONDS:.0f} s, ratio {beside.p99 / without.p99:.2f}",
+        Figure(first, "median", half.median, "ms"),
+        Figure(first, "p99", half.p99, "ms"),
+        Figure(then, "p99, none is slow", without.p99, "ms"),
+        Figure(then, some, beside.p99, "ms", "that where none is slow", beside.p99 / without.p99),
     ]
 
 
 async def main(count: int) -> None:
     async with world(ROWS) as place:
         await warm_up(place.settings)
-        planned = place.folder / "none.pickle"
-        rate, half = await at_half_load(place, planned, count)
-        without, beside = await beside_slow(place, planned, count, rate * ISOLATION_SHARE)
-        print("\n".join(table(rate, half, without, beside)))
+        print("\n".join(lines(await measure(place, count))))
 
 
 if __name__ == "__main__":

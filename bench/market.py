@@ -21,6 +21,7 @@ import asyncpg
 
 import registry
 from bench import awards
+from bench.figure import Figure, lines
 from consumer.store.load import PUBLIC, load
 from consumer.store.load.awards import SUMMARIES
 from consumer.store.load.copy import CELL, QUOTE
@@ -119,7 +120,9 @@ async def _timed(connection: asyncpg.Connection, statement: str, arguments: Sequ
         return 1_000 * (time.perf_counter() - began)
 
 
-async def main(server_url: str, sizes: Sequence[int]) -> None:
+async def measure(server_url: str, sizes: Sequence[int]) -> list[Figure]:
+    """The loader at each size, then each market intent: milliseconds at the first size, and how it grew to the last."""
+    figures: list[Figure] = []
     columns: list[dict[tuple[str, str], float]] = []
     with tempfile.TemporaryDirectory() as folder:
         for rows in sizes:
@@ -128,14 +131,19 @@ async def main(server_url: str, sizes: Sequence[int]) -> None:
             async with database(server_url, "bench_load") as url:
                 async with database(server_url, "bench_copy") as reference_url:
                     took = await loading(url, reference_url, path)
-                print(
-                    f"{took.rows:>10,} rows: loader {took.loader:.1f} s, bare COPY {took.copy:.1f} s, "
-                    f"ratio {took.ratio:.2f}"
-                )
+                name = f"{rows:,} awards load in"
+                beside = f"bare COPY's rate, {took.copy:.1f} s"
+                figures.append(Figure("Loader", name, took.loader, "s", beside, took.ratio))
                 columns.append(await medians(url, (shape.largest, shape.small)))
-    print(f"\n{'milliseconds, median':44}" + "".join(f"{rows:>12,}" for rows in sizes))
-    for name, size in columns[0]:
-        print(f"{name:32}{size:12}" + "".join(f"{column[name, size]:12.1f}" for column in columns))
+    for key, first in columns[0].items():
+        last = columns[-1][key]
+        part = f"Market intents, median of {REPEATS} at {sizes[-1]:,} awards"
+        figures.append(Figure(part, ", ".join(key) + " market", last, "ms", f"that at {sizes[0]:,}", last / first))
+    return figures
+
+
+async def main(server_url: str, sizes: Sequence[int]) -> None:
+    print("\n".join(lines(await measure(server_url, sizes))))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from bench import mix
 from bench.awards import Shape
+from bench.figure import Figure, lines
 from bench.model import Model, serving
 from consumer.deadline import Deadline
 from consumer.inference import open_inference
@@ -25,7 +26,7 @@ from registry import Intent
 K, CALL_SECONDS, QUESTIONS, AT_ONCE = 3, 0.3, 120, 20
 
 
-class Figure(NamedTuple):
+class Cost(NamedTuple):
     """Calls and seconds over all questions, and for how many of them the plans differ."""
 
     calls: int
@@ -35,7 +36,7 @@ class Figure(NamedTuple):
     differing: int
 
 
-async def measure(of: int) -> Figure:
+async def cost(of: int) -> Cost:
     """Against a model of whose samples one in `of` differs."""
     model = Model(CALL_SECONDS, of=of)
     async with serving(model) as url:
@@ -51,7 +52,7 @@ async def measure(of: int) -> Figure:
                 plans[way] = await asyncio.gather(*(way(gate, inference.proposer, *one) for one in asked))
                 took[way] = model.calls - before, time.perf_counter() - began
     differing = sum(a != b for a, b in zip(plans[_stopping], plans[_all], strict=True))
-    return Figure(took[_stopping][0], took[_all][0], took[_stopping][1], took[_all][1], differing)
+    return Cost(took[_stopping][0], took[_all][0], took[_stopping][1], took[_all][1], differing)
 
 
 async def _asked(judge: Judge) -> list[tuple[str, tuple[Intent, ...]]]:
@@ -85,16 +86,18 @@ async def _all(
     return tuple(intent.name for intent in offered if 2 * counts[intent.name] > K)
 
 
-async def main() -> None:
-    print(f"{K} samples, {CALL_SECONDS * 1_000:.0f} ms a call, {QUESTIONS} questions, {AT_ONCE} at once")
+async def measure() -> list[Figure]:
+    part = f"A vote of {K}, {CALL_SECONDS * 1_000:.0f} ms a call, {QUESTIONS} questions, {AT_ONCE} at once"
+    found: list[Figure] = []
     for of in (16, 8):
-        f = await measure(of)
-        print(
-            f"  one sample in {of:>2} differs: {f.calls} calls and {f.seconds:.1f} s, {f.calls_all} and "
-            f"{f.seconds_all:.1f} s without the early stop; {1 - f.calls / f.calls_all:.0%} saved, "
-            f"{f.differing} plans differ"
-        )
+        c = await cost(of)
+        name = f"one sample in {of} differs: calls with the early stop"
+        found += [
+            Figure(part, name, c.calls, "calls", f"{c.calls_all} without it", c.calls / c.calls_all),
+            Figure(part, f"one sample in {of} differs: plans that differ", c.differing, "plans"),
+        ]
+    return found
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    print("\n".join(lines(asyncio.run(measure()))))

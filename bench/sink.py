@@ -17,6 +17,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
+from bench.figure import Figure, lines
 from bench.market import database
 from consumer.audit.append import Entry, append, read
 from consumer.audit.chain import GENESIS, row_hash
@@ -24,7 +25,7 @@ from schemas import PlanAnswered, SelfConsistency
 from schemas.answer import Faithfulness, Outcome
 from schemas.codec import encode
 
-EVENTS, BATCH, RUNS = 20_000, 500, 3
+EVENTS, BATCH, RUNS = 20_000, 500, 5
 COLUMNS = ["chain_id", "seq", "event_id", "tenant_id", "src_offset", "body", "prev_hash", "row_hash"]
 SEEN = ["event_id", "chain_id", "seq", "body_hash"]
 UNNEST = """
@@ -50,14 +51,6 @@ class Material(NamedTuple):
     consumed: list[Consumed]
     entries: list[Entry]
     rows: list[Row]
-
-
-class Figure(NamedTuple):
-    """Rows a second, the median of the runs."""
-
-    sink: float
-    copy: float
-    unnest: float
 
 
 def material(count: int, chain_id: int) -> Material:
@@ -112,7 +105,7 @@ def _parts() -> list[slice]:
     return [slice(start, start + BATCH) for start in range(0, EVENTS, BATCH)]
 
 
-async def measure(server_url: str) -> Figure:
+async def measure(server_url: str) -> list[Figure]:
     ways = (by_sink, by_copy, by_unnest)
     took: list[list[float]] = [[] for _ in ways]
     async with database(server_url, "bench_sink") as url:
@@ -128,14 +121,16 @@ async def measure(server_url: str) -> Figure:
                     took[place].append(EVENTS / (time.perf_counter() - began))
         finally:
             await connection.close()
-    return Figure(*(statistics.median(rates[1:]) for rates in took))  # the first run warms up
+    sink, copy, unnest = (statistics.median(rates[1:]) for rates in took)  # the first run warms up
+    part = f"Sink, {BATCH} rows a transaction, median of {RUNS} interleaved runs"
+    return [
+        Figure(part, "sink appends", sink, "rows/s", f"bare COPY, {copy:,.0f}", sink / copy),
+        Figure(part, "sink appends", sink, "rows/s", f"bare unnest, {unnest:,.0f}", sink / unnest),
+    ]
 
 
 async def main(server_url: str) -> None:
-    figure = await measure(server_url)
-    print(f"sink {figure.sink:,.0f} rows a second, {BATCH} a transaction")
-    print(f"  bare COPY {figure.copy:,.0f}, the sink at {figure.sink / figure.copy:.2f} of it")
-    print(f"  bare unnest {figure.unnest:,.0f}, the sink at {figure.sink / figure.unnest:.2f} of it")
+    print("\n".join(lines(await measure(server_url))))
 
 
 if __name__ == "__main__":

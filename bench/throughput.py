@@ -5,15 +5,27 @@
 
 import argparse
 import statistics
-from collections.abc import Sequence
 
 import uvloop
 
 from bench import mix
-from bench.world import BARE, BARE_PLANNER, PEER, START_SECONDS, WORKER, Asker, Contender, World, running, warm_up, world
+from bench.figure import Figure, lines
+from bench.world import (
+    BARE,
+    BARE_PLANNER,
+    PEER,
+    ROWS,
+    START_SECONDS,
+    WORKER,
+    Asker,
+    Contender,
+    World,
+    running,
+    warm_up,
+    world,
+)
 
 WARM = 300
-ROWS = 100_000
 
 
 async def throughput(place: World, count: int, runs: int) -> dict[Contender, list[float]]:
@@ -31,18 +43,19 @@ async def throughput(place: World, count: int, runs: int) -> dict[Contender, lis
     return rates
 
 
-def table(rates: dict[Contender, list[float]]) -> Sequence[str]:
+def figures(rates: dict[Contender, list[float]]) -> list[Figure]:
     medians = {contender: statistics.median(found) for contender, found in rates.items()}
-    return [
-        f"{contender.name:<30}{rate:>8,.0f} a second, the planner at {medians[WORKER] / rate:.2f} of it"
-        for contender, rate in medians.items()
-    ]
+    part = f"Throughput, median of {len(rates[WORKER])} interleaved runs, {mix.TENANTS} tenants, {ROWS:,} awards"
+    own = medians.pop(WORKER)
+    others = [Figure(part, f"{other.name} takes", rate, "a second") for other, rate in medians.items()]
+    ratios = [Figure(part, "planner takes", own, "a second", other.name, own / rate) for other, rate in medians.items()]
+    return [*others, *ratios]
 
 
 async def main(count: int, runs: int) -> None:
     async with world(ROWS) as place:
         await warm_up(place.settings)
-        print("\n".join(table(await throughput(place, count, runs))))
+        print("\n".join(lines(figures(await throughput(place, count, runs)))))
 
 
 if __name__ == "__main__":

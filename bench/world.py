@@ -23,6 +23,7 @@ from consumer.store.load import load
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTITIONS = 6
+ROWS = 100_000
 CONCURRENCY, POOL, BATCH = 32, 8, 500
 LOG_TAIL = 4_000
 START_SECONDS, ANSWER_SECONDS, STOP_SECONDS = 40.0, 120.0, 30.0
