@@ -74,7 +74,8 @@ async def test_the_sweep_of_all_questions_yields_published_cells_alone(
                     labor_category=category,
                 )  # fmt: skip
                 for row in rows:
-                    within = 0 if window is None else next(m for m, t in AVAILABILITY.items() if t == row["availability"])
+                    months = {text: m for m, text in AVAILABILITY.items()}
+                    within = 0 if window is None else months[row["availability"]]
                     assert within == next((w for w in (3, 6, 12) if window is not None and window <= w), 0)
                     cell = cells.get((row["clearance"], "/".join(closed or ()), within, category or ""), {})
                     assert row["holders"] == cell.get("holders")
