@@ -55,6 +55,8 @@ class Stub:
     async def _read(self) -> None:
         assert self.process.stdout is not None
         async for line in self.process.stdout:
+            if not line.endswith(b"\n"):
+                return  # a kill cut it short
             name, number, at = line.decode().split()
             self.points.append((name, int(number), float(at)))
 
@@ -170,6 +172,12 @@ async def publish(
     return [Asked(done.partition, done.offset, identity) for identity, future in sent for done in [await future]]
 
 
+def value_of(record: ConsumerRecord[Any, Any]) -> Any:
+    """The JSON a record holds."""
+    assert record.value is not None
+    return msgspec.json.decode(record.value)
+
+
 async def read(
     bootstrap: str, topic: str, until: int = 0, seconds: float = 60.0, isolation: str = "read_committed"
 ) -> list[ConsumerRecord[Any, Any]]:
@@ -216,11 +224,11 @@ class Books(NamedTuple):
 
 async def books(bootstrap: str, topics: Topics, asked: Sequence[Asked], seconds: float = 60.0) -> Books:
     """Every question has one answer, every planned answer one audit event, and nothing else is there."""
-    answers = [msgspec.json.decode(r.value) for r in await read(bootstrap, topics.answers, len(asked), seconds)]
+    answers = [value_of(r) for r in await read(bootstrap, topics.answers, len(asked), seconds)]
     counts = Counter(answer["question_id"] for answer in answers)
     planned = Counter(answer["audit_event_id"] for answer in answers if answer["route"] == "plan")
     audits = await read(bootstrap, topics.audit, len(planned), 15)
-    events = Counter(msgspec.json.decode(r.value)["event_id"] for r in audits)
+    events = Counter(value_of(r)["event_id"] for r in audits)
     expected = {one.question_id for one in asked}
     return Books(
         lost=len(expected - counts.keys()),
