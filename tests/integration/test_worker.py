@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import msgspec
 import pytest
 
 from tests.conftest import Topics
-from tests.streaming import Asked, books, publish, publisher, question, read, stubs
+from tests.streaming import Asked, books, publish, publisher, question, read, stubs, value_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
 
@@ -62,7 +63,7 @@ async def test_a_question_past_its_deadline_is_answered_failed_once(
         answers = {
             answer["question_id"]: (answer["status"], answer["answer"])
             for record in await read(kafka_bootstrap, topics.answers, len(cases))
-            for answer in [msgspec.json.decode(record.value)]
+            for answer in [value_of(record)]
         }
         letters = await read(kafka_bootstrap, topics.dlt, 0, 3)
     assert found.balanced, found
@@ -189,6 +190,28 @@ async def test_hostile_records_become_dead_letters_and_their_neighbours_are_answ
         assert letter.partition == partition, what
         assert (letter.key, letter.value) == (key, value), what
     assert not places
+
+
+async def test_the_metrics_do_not_grow_with_tenants_and_errors(
+    kafka_bootstrap: str, topics: Topics, tmp_path: Path
+) -> None:
+    """A label from the outside would be a series for each tenant (client_python#275, #367)."""
+    async with (
+        stubs(kafka_bootstrap, topics, tmp_path) as workers,
+        publisher(kafka_bootstrap) as producer,
+        httpx.AsyncClient(timeout=10) as client,
+    ):
+        worker = await workers.ready(4)
+        await worker.reached("port")
+        tenants = [uuid4() for _ in range(500)]
+        for tenant in tenants:
+            text = f"{tenant} asks"
+            await producer.send(topics.questions, question(text, tenant)[1], key=text.encode())
+            await producer.send(topics.questions, text.encode(), key=text.encode())
+        assert len(await read(kafka_bootstrap, topics.answers, 500)) == 500
+        page = (await client.get(f"http://127.0.0.1:{worker.port}/metrics")).text
+    assert page.count("\n") < 600
+    assert not [tenant for tenant in tenants if str(tenant) in page]
 
 
 async def test_odd_but_legal_records_are_answered(kafka_bootstrap: str, topics: Topics, tmp_path: Path) -> None:
