@@ -136,6 +136,22 @@ async def test_a_sink_that_starts_again_adds_nothing_twice(
         assert all(p.broken is None for p in await verify(connection))
 
 
+async def test_two_sinks_on_one_chain_make_no_fork(
+    settings: configuration.Settings, kafka_bootstrap: str, topics: Topics, database: Database
+) -> None:
+    """One that was taken for dead writes on: the head's lock lets one at a time in, and the next finds its offsets
+    taken (breeze#1002, agent-bom#4185)."""
+    other = msgspec.structs.replace(settings, group=f"g{uuid4().hex[:8]}")
+    async with running(settings), running(other):
+        for _ in range(10):
+            await publish(kafka_bootstrap, topics.audit, [event(uuid4()) for _ in range(40)])
+        await eventually(lambda: _is(database, "plan_answered", 400))
+    assert await count(database, "rejected") == 0
+    async with auditor(database) as connection:
+        proofs = await verify(connection)
+    assert [p.broken for p in proofs if p.broken] == []
+
+
 async def test_an_outage_of_postgres_pauses_and_loses_nothing(
     settings: configuration.Settings, kafka_bootstrap: str, topics: Topics, database: Database, postgres_url: str
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from consumer import evaluate, service
+from consumer.deadline import Deadline
 from consumer.planner.classify import vocabulary_of
 from consumer.planner.extract import extract
 from consumer.planner.guard import guard_of
@@ -54,6 +55,26 @@ def test_our_own_questions_are_exact_in_nine_of_ten(name: str) -> None:
     assert made["exact_params"] == made["cases"], made["failures"]
     assert made["guard_misses"] == 0
     assert made["false_refusals"] <= 0.03 * made["cases"], made["failures"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "do we have at least {} people with TS/SCI?",
+        "are there more than {} TS/SCI people?",
+        "what percent of {} is our TS/SCI bench?",
+        "do {} percent of our people hold TS/SCI?",
+    ],
+)
+async def test_a_number_to_compare_a_count_with_changes_no_count(words: str) -> None:
+    """Bisecting a withheld count (Denning and Schloerer 1980): the number is refused, or the answer is the same."""
+    async with service.judge(Settings()) as judge:
+        every = frozenset(plane.scope for plane in judge.registry.planes)
+        made = [await judge.judge(words.format(n), None, every, Deadline.after(10)) for n in range(1, 21)]
+    ran = [
+        (one.plan.names, {name: found.value for name, found in one.params.items()}) for one in made if one.plan.nodes
+    ]
+    assert all(one == ran[0] for one in ran)
 
 
 def test_the_labelled_set_is_large_and_of_every_kind() -> None:
