@@ -5,8 +5,7 @@ ARG BASE=python:3.12-slim
 
 FROM ${BASE} AS build
 WORKDIR /src
-# hadolint ignore=DL3013
-RUN python3 -m venv /opt/planner && /opt/planner/bin/pip install --no-cache-dir --upgrade pip
+RUN python3 -m venv /opt/planner
 COPY pyproject.toml README.md ./
 COPY schemas ./schemas
 COPY registry ./registry

@@ -31,6 +31,10 @@ class Topics(NamedTuple):
     dlt: str
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--chart-e2e", action="store_true", help="send the chart to a real Kubernetes API server")
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if not hasattr(session.config, "workerinput"):
         factory = getattr(session.config, "_tmp_path_factory", None)
