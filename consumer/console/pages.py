@@ -124,7 +124,8 @@ def _cell(cell: Cell, kind: str) -> str:
     text = "" if cell is None else _joined(cell)
     if kind == "money" and text:
         text = f"${Decimal(text):,.2f}".replace("$-", "-$")
-    return f"<td{' class=figure' if kind in FIGURES else ''}>{escape(text)}</td>"
+    style = " class=figure" if kind in FIGURES else " class=date" if kind == "date" else ""
+    return f"<td{style}>{escape(text)}</td>"
 
 
 def _bar(row: Sequence[Cell], share: int | None) -> str:
