@@ -75,21 +75,42 @@ async def verify(connection: Connection, anchors: Sequence[Checkpoint] = ()) -> 
 
 
 async def _verify_chain(connection: Connection, chain_id: int, head: Link, anchors: Sequence[Checkpoint]) -> Proof:
-    roots = {r["size"]: r["root"] for r in await connection.fetch(CHECKPOINTS, chain_id)}
+    stored = {r["size"]: r["root"] for r in await connection.fetch(CHECKPOINTS, chain_id)}
+    expected = {**stored, **{a.size: a.root for a in anchors if a.chain_id == chain_id}}
+    passed = await replay(connection, chain_id, None, expected)
+    broken = passed.broken or _end_fault(chain_id, passed.link, head, expected)
+    return Proof(chain_id, passed.rows, passed.frontier.root(), broken)
+
+
+class Replayed(Struct, frozen=True):
+    """A chain as its rows make it: its end and tree after `rows` rows that were read, or the first broken link."""
+
+    rows: int
+    link: Link
+    frontier: Frontier
+    broken: Broken | None = None
+
+
+async def replay(
+    connection: Connection, chain_id: int, end: int | None = None, expected: Mapping[int, bytes] | None = None
+) -> Replayed:
+    """Recomputes a chain from where retention left it to `end` (None is its last row). `expected` are roots by size."""
     start = await connection.fetchrow(RETIRED, chain_id)
     link = Link(start["size"], start["head_hash"]) if start else Link()
     frontier = Frontier.from_bytes(start["frontier"]) if start else Frontier()
-    expected = {**roots, **{a.size: a.root for a in anchors if a.chain_id == chain_id}}
-    first = link.size
+    roots, first = expected or {}, link.size
     async for row in _rows(connection, chain_id, link.size):
+        if link.size == end:
+            break
         if fault := _fault(row, chain_id, link):
-            return Proof(chain_id, link.size - first, frontier.root(), Broken(chain_id, link.size, fault))
+            return Replayed(link.size - first, link, frontier, Broken(chain_id, link.size, fault))
         link = Link(link.size + 1, row["row_hash"])
         frontier = frontier.append(link.head)
-        if link.size in expected and expected[link.size] != frontier.root():
-            return Proof(chain_id, link.size - first, frontier.root(), Broken(chain_id, link.size - 1, Fault.ROOT))
-    broken = _end_fault(chain_id, link, head, expected)
-    return Proof(chain_id, link.size - first, frontier.root(), broken)
+        if link.size in roots and roots[link.size] != frontier.root():
+            return Replayed(link.size - first, link, frontier, Broken(chain_id, link.size - 1, Fault.ROOT))
+    if end is not None and link.size < end:
+        return Replayed(link.size - first, link, frontier, Broken(chain_id, link.size, Fault.TRUNCATED))
+    return Replayed(link.size - first, link, frontier)
 
 
 def _fault(row: Record, chain_id: int, link: Link) -> Fault | None:

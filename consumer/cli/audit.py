@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncGenerator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,8 @@ from rich.table import Table
 
 from consumer.audit.append import Connection
 from consumer.audit.checkpoint import Checkpoint, open_note, parse, read_public_key
+from consumer.audit.retain import Retired, keep_ahead
+from consumer.audit.retain import retain as detach
 from consumer.audit.verify import Proof
 from consumer.audit.verify import verify as prove
 from consumer.cli import Configured, Flag, output
@@ -29,7 +32,7 @@ FROM audit.trail WHERE recorded_at > $1 ORDER BY recorded_at DESC, chain_id, seq
 """
 START = "SELECT 'epoch'::timestamptz"
 
-app = App(name="audit", help="Verify and follow the audit log.")
+app = App(name="audit", help="Verify, follow and retain the audit log.")
 
 
 @app.command
@@ -89,6 +92,31 @@ async def tail(
             await asyncio.sleep(FOLLOW_SECONDS)
 
 
+@app.command
+async def retain(*, older_than: int | None = None, json: Annotated[bool, Flag] = False, settings: Configured) -> None:
+    """Keeps room for rows to come, and detaches ranges of rows that are old enough. Verification still holds.
+
+    Parameters
+    ----------
+    older_than
+        Days that every row of a range must be old. Without it nothing is detached.
+    json
+        Print one JSON document.
+    """
+    if older_than is not None and older_than < 0:
+        raise Misconfigured("--older-than is a number of days, 0 or more")
+    async with _connected(settings) as connection, asyncio.timeout(QUERY_SECONDS):
+        made = await keep_ahead(connection)
+        cutoff = None if older_than is None else datetime.now(UTC) - timedelta(days=older_than)
+        retired = [] if cutoff is None else await detach(connection, cutoff)
+    if json:
+        _print_retired_json(made, retired)
+        return
+    output.console().print(f"{made} ranges made for rows to come, {len(retired)} detached")
+    for one in retired:
+        print(f"rows {one.range.first} to {one.range.end - 1} of every chain are in audit.{one.kept} now")
+
+
 def _anchors(files: Sequence[Path], public_key: Path | None) -> list[Checkpoint]:
     """The checkpoints of the files; several notes may follow each other in one file."""
     key = read_public_key(str(public_key)) if public_key else None
@@ -113,22 +141,33 @@ def _notes(text: str) -> list[str]:
 
 
 @contextlib.asynccontextmanager
-async def _auditor(settings: Settings) -> AsyncGenerator[Connection, None]:
+async def _connected(settings: Settings) -> AsyncGenerator[Connection, None]:
     if not settings.admin_database_url:
         raise Misconfigured(
-            "PLANNER_ADMIN_DATABASE_URL is not set; the audit trail is read as planner_auditor through it"
+            "PLANNER_ADMIN_DATABASE_URL is not set; the audit trail is read and retained through it, in a lesser role"
         )
     try:
         connection = await asyncpg.connect(settings.admin_database_url, timeout=CONNECT_SECONDS)
     except (OSError, TimeoutError, asyncpg.PostgresError) as error:
         raise Unreachable(f"Postgres of PLANNER_ADMIN_DATABASE_URL: {type(error).__name__}; is it up?") from None
     try:
-        await connection.execute("SET ROLE planner_auditor")
         yield connection
-    except asyncpg.UndefinedTableError:
+    except (asyncpg.UndefinedTableError, asyncpg.UndefinedFunctionError):
         raise PlannerError("the database has no audit trail; run `planner migrate`") from None
     finally:
         await connection.close(timeout=CONNECT_SECONDS)
+
+
+@contextlib.asynccontextmanager
+async def _auditor(settings: Settings) -> AsyncGenerator[Connection, None]:
+    async with _connected(settings) as connection:
+        await connection.execute("SET ROLE planner_auditor")
+        yield connection
+
+
+def _print_retired_json(made: int, retired: Sequence[Retired]) -> None:
+    ranges = [{"first": r.range.first, "end": r.range.end, "table": f"audit.{r.kept}"} for r in retired]
+    print(json.dumps({"ranges_made": made, "detached": ranges}))
 
 
 def _print_json(proofs: Sequence[Proof]) -> None:

@@ -31,6 +31,9 @@ END $$
 """
 """Every time: rights on the database itself are in no dump and no copy of it, so a restored one lacks them."""
 
+ROOM = "SELECT audit.make_ranges(8)"
+"""Every time: the trail's ranges for rows to come. `planner audit retain` does the same between releases."""
+
 
 def migrations() -> dict[str, str]:
     """The SQL of each migration by name, in order."""
@@ -85,6 +88,7 @@ async def _migrate(connection: asyncpg.Connection, passwords: Mapping[str, str])
     known = {r["name"]: r["sha256"] for r in await connection.fetch("SELECT name, sha256 FROM planner.migration")}
     applied = [name for name, sql in migrations().items() if await _apply(connection, name, sql, known)]
     await connection.execute(ACCESS)
+    await connection.execute(ROOM)
     for role, password in passwords.items():
         await _set_password(connection, role, password)
     return applied

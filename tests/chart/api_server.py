@@ -40,7 +40,7 @@ def _module() -> str:
     """kubernetes names its own parts by a version that only its workspace knows, so each is replaced."""
     asked = _go("mod", "download", "-json", f"k8s.io/kubernetes@v{VERSION}", cwd=Path("/"))
     text = Path(json.loads(asked)["GoMod"]).read_text()
-    staged = sorted(set(re.findall(r"(k8s\.io/[\w.-]+) v0\.0\.0", text)))
+    staged = sorted(set(re.findall(r"^\s*(?:require )?(k8s\.io/[\w.-]+) v0\.0\.0$", text, re.MULTILINE)))
     of_parts = f"v0.{VERSION.partition('.')[2]}"
     return (
         f"module planner.test/kubernetes\n\ngo {re.findall(r'^go (.+)$', text, re.MULTILINE)[0]}\n\n"

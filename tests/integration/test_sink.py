@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncGenerator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -17,9 +18,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from consumer import settings as configuration
 from consumer.audit.checkpoint import Checkpoint, open_note
+from consumer.audit.retain import retain
 from consumer.audit.sink import Sink
 from consumer.audit.verify import Fault, verify
 from consumer.cli.sink import assembled
+from consumer.errors import PlannerError
 from tests.conftest import Topics
 from tests.databases import Database
 from tests.support import eventually
@@ -246,6 +249,63 @@ async def _filled(
         (proof,) = [p for p in await verify(connection) if p.chain_id == 0]
     assert proof.broken is None
     return Checkpoint(0, rows, proof.root)
+
+
+async def _narrow(database: Database, width: int) -> None:
+    """Ranges of `width` rows in the place of a million."""
+    admin = await asyncpg.connect(database.admin_url)
+    try:
+        await admin.execute(
+            "ALTER TABLE audit.plan_answered_0 RENAME TO wide; ALTER TABLE audit.plan_answered DETACH PARTITION audit.wide"
+        )
+        for n in range(4):
+            await admin.execute(
+                f"CREATE TABLE audit.plan_answered_n{n} PARTITION OF audit.plan_answered FOR VALUES FROM ({n * width}) TO ({(n + 1) * width})"
+            )
+    finally:
+        await admin.close()
+
+
+async def test_what_retention_detached_leaves_a_trail_that_verifies_and_grows(
+    settings: configuration.Settings, kafka_bootstrap: str, topics: Topics, database: Database
+) -> None:
+    await _narrow(database, 10)
+    anchor = await _filled(settings, kafka_bootstrap, topics, database, 25)
+    admin = await asyncpg.connect(database.admin_url)
+    try:
+        assert await retain(admin, datetime.now(UTC) - timedelta(days=1)) == []
+        gone = await retain(admin, datetime.now(UTC) + timedelta(days=1))
+        assert [(r.range.first, r.range.end) for r in gone] == [(0, 10), (10, 20)]
+        assert await retain(admin, datetime.now(UTC) + timedelta(days=1)) == []
+        assert await admin.fetchval(f"SELECT count(*) FROM audit.{gone[0].kept}")  # noqa: S608 a name of ours == 10
+    finally:
+        await admin.close()
+    async with auditor(database) as connection:
+        assert [(p.rows, p.broken) for p in await verify(connection, [anchor]) if p.chain_id == 0] == [(5, None)]
+    await publish(kafka_bootstrap, topics.audit, [event(uuid4()) for _ in range(5)], partition=0)
+    await publish(kafka_bootstrap, topics.audit, [event(uuid4()) for _ in range(3)], partition=1)
+    async with running(settings):
+        await eventually(lambda: _is(database, "plan_answered", 13))
+    async with auditor(database) as connection:
+        assert [(p.chain_id, p.rows, p.broken) for p in await verify(connection)] == [(0, 10, None), (1, 3, None)]
+
+
+async def test_retention_detaches_nothing_that_does_not_verify(
+    settings: configuration.Settings, kafka_bootstrap: str, topics: Topics, database: Database
+) -> None:
+    await _narrow(database, 10)
+    await _filled(settings, kafka_bootstrap, topics, database, 25)
+    admin = await asyncpg.connect(database.admin_url)
+    try:
+        await admin.execute(
+            "ALTER TABLE audit.plan_answered DISABLE TRIGGER ALL; ALTER TABLE audit.plan_answered_n1 DISABLE TRIGGER ALL; ALTER TABLE audit.plan_answered DROP CONSTRAINT row_hash_is_recomputed"
+        )
+        await admin.execute("UPDATE audit.plan_answered SET body = 'x' WHERE seq = 12")
+        with pytest.raises(PlannerError, match="broken at row 12"):
+            await retain(admin, datetime.now(UTC) + timedelta(days=1))
+        assert await admin.fetchval("SELECT count(*) FROM audit.plan_answered") == 15
+    finally:
+        await admin.close()
 
 
 FREE = """
