@@ -16,7 +16,7 @@ from bench.figure import Figure, lines
 from bench.model import Model, serving
 from bench.world import ROWS, START_SECONDS, WORKER, Asker, World, running, warm_up, world
 
-WARM = 600
+WARM = 1_500
 SLOW_SECONDS, SLOW_SHARE, MODEL_SECONDS = 5.0, 0.05, 0.01
 ISOLATION_SHARE = 0.25
 """Of the largest load: each slow question holds a place of the worker's for its five seconds."""

@@ -25,22 +25,29 @@ from bench.world import (
     world,
 )
 
-WARM = 300
+WARM = 1_000
 
 
 async def throughput(place: World, count: int, runs: int) -> dict[Contender, list[float]]:
-    """Questions a second of each contender in each run; each run asks other questions, of all contenders the same."""
+    """Questions a second of each contender in each run; each run asks other questions, of all contenders the same,
+    in another order."""
     rates: dict[Contender, list[float]] = {contender: [] for contender in (WORKER, BARE, BARE_PLANNER, PEER)}
     planned = place.folder / "calls.pickle"
     for run in range(1, runs + 1):
         asked = list(mix.questions(place.shape, WARM + count, seed=run))
         mix.write(planned, await mix.calls(asked))
-        for contender, found in rates.items():
+        for contender, found in turned(list(rates.items()), run):
             async with running(contender, place, planned) as settings, Asker(settings) as asker:
                 await asker.answered([await asker.ask(one) for one in asked[:WARM]], START_SECONDS)
                 found.append(await asker.throughput(asked[WARM:]))
             print(f"  run {run}, {contender.name:<30}{found[-1]:>8,.0f} a second", flush=True)
     return rates
+
+
+def turned(contenders: list[tuple[Contender, list[float]]], run: int) -> list[tuple[Contender, list[float]]]:
+    """Another one first in each run: who is first finds the server's caches cold."""
+    first = run % len(contenders)
+    return contenders[first:] + contenders[:first]
 
 
 def figures(rates: dict[Contender, list[float]]) -> list[Figure]:
