@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from msgspec import Struct
-from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
+from tenacity import retry, retry_if_exception, wait_random_exponential
 
 from consumer.deadline import Deadline
 from consumer.errors import DeadLetterReason, DeadlineExceeded, Permanent, Transient
@@ -92,25 +92,19 @@ async def _in_time(answerer: Answerer, question: Question, received: Received) -
     """The answer, or one that says `failed`, by the deadline. It counts from the read, so that waiting its turn is
     part of it."""
     deadline = Deadline(received.read_at + question.deadline_ms / 1_000)
-    # Only Transient is tried again: a predicate that takes more swallows cancellation (tenacity#529).
-    attempts = AsyncRetrying(
-        retry=retry_if_exception_type(Transient),
-        wait=wait_random_exponential(FIRST_BACKOFF_SECONDS, LAST_BACKOFF_SECONDS),
-        reraise=True,
-    )
     away = False
     scope = deadline.scope()
     try:
         async with scope:
-            async for attempt in attempts:
-                with attempt:
-                    try:
-                        return await answerer.answer(question, received, deadline)
-                    except DeadlineExceeded:
-                        break
-                    except Transient:
-                        away = True
-                        raise
+            try:
+                return await answerer.answer(question, received, deadline)
+            except DeadlineExceeded:
+                raise
+            except Transient:
+                away = True
+            return await _again(answerer, question, received, deadline)
+    except DeadlineExceeded:
+        pass
     except Permanent:
         raise
     except Exception as error:  # noqa: BLE001 whatever it was, the asker gets an answer
@@ -119,6 +113,17 @@ async def _in_time(answerer: Answerer, question: Question, received: Received) -
             log.error("a question failed", extra={"error": type(error).__name__, "place": _place(error)})
             return Answered(answerer.failed(question, received, Failure.INTERNAL))
     return Answered(answerer.failed(question, received, Failure.UNAVAILABLE if away else Failure.DEADLINE))
+
+
+# Only Transient is tried again: a predicate that takes more swallows cancellation (tenacity#529).
+@retry(
+    retry=retry_if_exception(lambda error: isinstance(error, Transient) and not isinstance(error, DeadlineExceeded)),
+    wait=wait_random_exponential(FIRST_BACKOFF_SECONDS, LAST_BACKOFF_SECONDS),
+    reraise=True,
+)
+async def _again(answerer: Answerer, question: Question, received: Received, deadline: Deadline) -> Answered:
+    """After a first Transient: at once, then more and more seldom, until the caller's deadline."""
+    return await answerer.answer(question, received, deadline)
 
 
 def _place(error: BaseException) -> str:
