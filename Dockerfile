@@ -12,9 +12,9 @@ COPY registry ./registry
 COPY consumer ./consumer
 # A folder of wheels beside the Dockerfile makes the build work without a network: put them in ./wheels.
 COPY wheel[s] ./wheels
-RUN if [ -d wheels ]; then extra="--no-index --find-links wheels"; else extra=""; fi; \
+RUN if [ -d wheels ]; then set -- --no-index --find-links wheels; fi; \
     # the publisher's linear program is the one extra that production needs
-    /opt/planner/bin/pip install --no-cache-dir ${extra} '.[publisher,tracing]' \
+    /opt/planner/bin/pip install --no-cache-dir "$@" '.[publisher,tracing]' \
     && find /opt/planner -name __pycache__ -prune -exec rm -rf {} + \
     && /opt/planner/bin/pip uninstall --yes pip
 
