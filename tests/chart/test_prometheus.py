@@ -40,9 +40,9 @@ class Prometheus:
 
     async def data(self, path: str, **parameters: str) -> Any:
         """Raises AssertionError with what the server says when it refuses."""
-        body = (await self.client.get(f"/api/v1/{path}", params=parameters)).json()
-        assert body["status"] == "success", body
-        return body["data"]
+        reply = await self.client.get(f"/api/v1/{path}", params=parameters)
+        assert reply.is_success, reply.text  # one that is still starting says so in plain words
+        return reply.json()["data"]
 
     async def query(self, expression: str) -> list[Any]:
         return (await self.data("query", query=expression))["result"]
