@@ -12,12 +12,9 @@ from msgspec import Struct
 
 from consumer.audit.append import Connection
 from consumer.audit.checkpoint import Checkpoint
-from consumer.audit.verify import replay
+from consumer.audit.verify import CHAINS, replay
 from consumer.errors import PlannerError
 
-AHEAD = 8
-"""Ranges kept ready for rows to come."""
-MAKE = "SELECT audit.make_ranges($1)"
 RANGES = """
 SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bound
 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -26,7 +23,6 @@ WHERE i.inhparent = 'audit.plan_answered'::regclass
 BOUND = re.compile(r"FROM \('?(\d+)'?\) TO \('?(\d+)'?\)")
 PASSED = "SELECT count(*) > 0 AND bool_and(size >= $1) FROM audit.head"
 NEWEST = "SELECT max(recorded_at) FROM audit.plan_answered WHERE seq >= $1 AND seq < $2"
-CHAINS = "SELECT chain_id FROM audit.head ORDER BY chain_id"
 RETIRE = "INSERT INTO audit.retired (chain_id, size, head_hash, frontier, note) VALUES ($1, $2, $3, $4, $5)"
 DETACH = """
 ALTER TABLE audit.plan_answered DETACH PARTITION audit.{name};
@@ -53,12 +49,6 @@ class Retired(Struct, frozen=True):
 
     range: Range
     kept: str
-    newest: datetime
-
-
-async def keep_ahead(connection: Connection) -> int:
-    """Makes the ranges that rows to come will need; returns how many were missing."""
-    return await connection.fetchval(MAKE, AHEAD)
 
 
 async def retain(connection: Connection, cutoff: datetime) -> list[Retired]:
@@ -74,7 +64,7 @@ async def retain(connection: Connection, cutoff: datetime) -> list[Retired]:
                 continue
             if newest >= cutoff or not await connection.fetchval(PASSED, one.end):
                 break
-            retired.append(Retired(one, await _detach(connection, one), newest))
+            retired.append(Retired(one, await _detach(connection, one)))
     return retired
 
 

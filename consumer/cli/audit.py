@@ -14,13 +14,14 @@ from rich.table import Table
 
 from consumer.audit.append import Connection
 from consumer.audit.checkpoint import Checkpoint, open_note, parse, read_public_key
-from consumer.audit.retain import Retired, keep_ahead
+from consumer.audit.retain import Retired
 from consumer.audit.retain import retain as detach
 from consumer.audit.verify import Proof
 from consumer.audit.verify import verify as prove
 from consumer.cli import Configured, Flag, output
 from consumer.errors import Misconfigured, PlannerError, Unreachable
 from consumer.settings import Settings
+from consumer.store.migrate import keep_ahead
 
 CONNECT_SECONDS = 10.0
 QUERY_SECONDS = 600.0
@@ -143,9 +144,7 @@ def _notes(text: str) -> list[str]:
 @contextlib.asynccontextmanager
 async def _connected(settings: Settings) -> AsyncGenerator[Connection, None]:
     if not settings.admin_database_url:
-        raise Misconfigured(
-            "PLANNER_ADMIN_DATABASE_URL is not set; the audit trail is read and retained through it, in a lesser role"
-        )
+        raise Misconfigured("PLANNER_ADMIN_DATABASE_URL is not set; the audit trail is read and retained through it")
     try:
         connection = await asyncpg.connect(settings.admin_database_url, timeout=CONNECT_SECONDS)
     except (OSError, TimeoutError, asyncpg.PostgresError) as error:

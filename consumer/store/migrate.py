@@ -32,7 +32,6 @@ END $$
 """Every time: rights on the database itself are in no dump and no copy of it, so a restored one lacks them."""
 
 ROOM = "SELECT audit.make_ranges(8)"
-"""Every time: the trail's ranges for rows to come. `planner audit retain` does the same between releases."""
 
 
 def migrations() -> dict[str, str]:
@@ -88,10 +87,16 @@ async def _migrate(connection: asyncpg.Connection, passwords: Mapping[str, str])
     known = {r["name"]: r["sha256"] for r in await connection.fetch("SELECT name, sha256 FROM planner.migration")}
     applied = [name for name, sql in migrations().items() if await _apply(connection, name, sql, known)]
     await connection.execute(ACCESS)
-    await connection.execute(ROOM)
+    await keep_ahead(connection)
     for role, password in passwords.items():
         await _set_password(connection, role, password)
     return applied
+
+
+async def keep_ahead(connection: asyncpg.Connection) -> int:
+    """Makes the ranges of the audit trail that rows to come will need; returns how many were missing. Every time, and
+    by `planner audit retain` between releases."""
+    return await connection.fetchval(ROOM)
 
 
 async def _apply(connection: asyncpg.Connection, name: str, sql: str, known: Mapping[str, str]) -> bool:

@@ -18,7 +18,7 @@ TOKEN = "planner-test"
 
 
 def programs() -> tuple[Path, Path]:
-    """Paths of kube-apiserver and kubectl, built where they are not yet. Raises `CalledProcessError`."""
+    """Paths of kube-apiserver and kubectl, built where they are not yet. Raises `AssertionError` with what go said."""
     found = tuple(CACHE / name for name in PROGRAMS)
     if not all(one.exists() for one in found):
         CACHE.mkdir(parents=True, exist_ok=True)
