@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
+from consumer.settings import Settings
 from consumer.store.migrate import migrate
 from tests import market as market_files
 from tests.support import ROOT, SHARED
@@ -33,6 +34,13 @@ class Database(NamedTuple):
     publisher_url: str
     loader_url: str
     auditor_url: str
+
+    def settings(self, kafka_bootstrap: str, **others: Any) -> Settings:
+        """Of a worker or a sink on this database and these brokers."""
+        return Settings(
+            kafka_bootstrap=kafka_bootstrap, admin_database_url=self.admin_url, database_url=self.worker_url,
+            sink_database_url=self.sink_url, **others,
+        )  # fmt: skip
 
 
 def described(server_url: str, name: str) -> Database:

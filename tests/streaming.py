@@ -172,6 +172,17 @@ async def publish(
     return [Asked(done.partition, done.offset, identity) for identity, future in sent for done in [await future]]
 
 
+async def ask_until(
+    enough: asyncio.Event, producer: AIOKafkaProducer, topic: str, texts: Sequence[str], partitions: int, least: int = 0
+) -> list[Asked]:
+    """Publishes the texts again and again until it is enough, and `least` questions at the least."""
+    asked: list[Asked] = []
+    while not enough.is_set() or len(asked) < least:
+        asked += await publish(producer, topic, texts, partitions)
+        await asyncio.sleep(0.1)  # the rate of the load
+    return asked
+
+
 def value_of(record: ConsumerRecord[Any, Any]) -> Any:
     """The JSON a record holds."""
     assert record.value is not None

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 """Files beside the checkout that tests may read; absent on most machines (take the fixture `shared`, which skips)."""
@@ -33,3 +35,11 @@ async def eventually(condition: Callable[[], Any], seconds: float = 15.0, every:
         if loop.time() >= end:
             raise AssertionError(f"not within {seconds:g} s: {doubt or f'last value {last!r}'}")
         await asyncio.sleep(every)
+
+
+async def answers(client: httpx.AsyncClient, url: str) -> bool:
+    """Whether a server is there and content."""
+    try:
+        return (await client.get(url)).is_success
+    except httpx.TransportError:
+        return False

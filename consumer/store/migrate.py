@@ -9,6 +9,7 @@ import asyncpg
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from consumer.errors import PlannerError, Unreachable
+from consumer.store.preflight import Connection
 
 CONNECT_SECONDS = 10.0
 MIGRATE_SECONDS = 3_600.0
@@ -93,7 +94,7 @@ async def _migrate(connection: asyncpg.Connection, passwords: Mapping[str, str])
     return applied
 
 
-async def keep_ahead(connection: asyncpg.Connection) -> int:
+async def keep_ahead(connection: Connection) -> int:
     """Makes the ranges of the audit trail that rows to come will need; returns how many were missing. Every time, and
     by `planner audit retain` between releases."""
     return await connection.fetchval(ROOM)

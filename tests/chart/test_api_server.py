@@ -18,7 +18,7 @@ import yaml
 from consumer.stack import process
 from tests.chart import api_server
 from tests.chart.test_chart import VALUES, pods, rendered
-from tests.support import eventually
+from tests.support import answers, eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(2_000)]
 
@@ -63,13 +63,7 @@ async def serving(folder: Path) -> AsyncGenerator[Kubernetes]:
     unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
     try:
         async with httpx.AsyncClient(verify=unverified, timeout=5) as client:
-
-            async def ready() -> bool:
-                with contextlib.suppress(httpx.TransportError):
-                    return (await client.get(f"{url}/readyz")).is_success
-                return False
-
-            await eventually(ready, 60)
+            await eventually(lambda: answers(client, f"{url}/readyz"), 60)
         yield Kubernetes(kubectl, url)
     finally:
         await running.kill()

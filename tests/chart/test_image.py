@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from consumer import topics
-from consumer.settings import Settings
 from consumer.stack import embedded_stack
 from consumer.stack.local import variables
 from tests import databases
@@ -97,10 +96,7 @@ async def test_the_image_runs_as_nobody_special_and_finds_its_parts(
     assert "/opt/planner/bin/pip" not in buildah.run(container, "find", "/opt/planner/bin", "-name", "pip*")
     async with embedded_stack() as stack:
         database = await databases.fresh(stack.postgres_url)
-        settings = Settings(
-            kafka_bootstrap=stack.kafka_bootstrap, admin_database_url=database.admin_url,
-            database_url=database.worker_url, sink_database_url=database.sink_url,
-        )  # fmt: skip
+        settings = database.settings(stack.kafka_bootstrap)
         await topics.create_missing(settings)
         said = await asyncio.to_thread(buildah.run, container, "planner", "doctor", given=variables(settings))
     assert "tenancy" in said, said

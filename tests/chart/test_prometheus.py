@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 from consumer import topics
-from consumer.settings import Settings
 from consumer.stack import embedded_stack, process, sample
 from consumer.stack.local import Service, services
 from tests import databases
@@ -91,10 +90,7 @@ def each_second(groups: dict[str, Any]) -> dict[str, Any]:
 async def test_every_expression_returns_and_an_outage_of_postgres_raises_its_alert_alone(tmp_path: Path) -> None:
     async with embedded_stack() as stack:
         database = await databases.fresh(stack.postgres_url)
-        settings = Settings(
-            kafka_bootstrap=stack.kafka_bootstrap, admin_database_url=database.admin_url,
-            database_url=database.worker_url, sink_database_url=database.sink_url, http_port=0,
-        )  # fmt: skip
+        settings = database.settings(stack.kafka_bootstrap, http_port=0)
         await topics.create_missing(settings)
         await sample.load(settings)
         async with (

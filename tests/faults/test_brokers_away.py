@@ -8,13 +8,12 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from consumer.stack import Stack, embedded_stack
 from consumer.stack.kafka import Broker
 from tests.conftest import Topics
-from tests.streaming import Asked, books, publish, publisher, settings_of, stubs
+from tests.streaming import ask_until, books, publish, publisher, settings_of, stubs
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(400)]
 
@@ -50,14 +49,6 @@ async def coordinator(stack: Stack, name: str, kind: int) -> Broker:
     return stack.kafka.brokers[node - 1]  # nodes count from one
 
 
-async def ask_until(enough: asyncio.Event, producer: AIOKafkaProducer, topic: str, partitions: int) -> list[Asked]:
-    asked: list[Asked] = []
-    while not enough.is_set():
-        asked += await publish(producer, topic, ["plan"] * 6, partitions)
-        await asyncio.sleep(0.1)  # the rate of the load
-    return asked
-
-
 async def test_the_loss_of_each_coordinator_loses_nothing_and_ends_no_worker(cluster: Stack, tmp_path: Path) -> None:
     """The library kept a dead transaction coordinator for ever (aiokafka#1134, #905, #1145) and took the loss of the
     group's inside a transaction for fatal (aiokafka#1151)."""
@@ -67,7 +58,7 @@ async def test_the_loss_of_each_coordinator_loses_nothing_and_ends_no_worker(clu
     async with stubs(bootstrap, topics, tmp_path) as workers, publisher(bootstrap) as producer:
         worker = await workers.ready(2)
         enough = asyncio.Event()
-        asking = asyncio.create_task(ask_until(enough, producer, topics.questions, 2))
+        asking = asyncio.create_task(ask_until(enough, producer, topics.questions, ["plan"] * 6, 2))
         for name, kind in ((f"{group}.{topics.questions}.0", TRANSACTION), (group, GROUP)):
             dead = await coordinator(cluster, name, kind)
             before = worker.count("committed")

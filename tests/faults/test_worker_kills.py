@@ -5,18 +5,17 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import pytest
-from aiokafka import AIOKafkaProducer
 
 from consumer.stream.points import Point
 from tests.conftest import Topics
-from tests.streaming import Asked, Books, books, publish, publisher, stubs
+from tests.streaming import Asked, Books, ask_until, books, publish, publisher, stubs
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]
 
 MakeTopics = Callable[[int], Coroutine[None, None, Topics]]
 
 DEADLY = (Point.ANSWERED, Point.BEGUN, Point.SENT, Point.OFFSETS_SENT, Point.COMMITTED)
-PAUSE_SECONDS = 8.0  # the session is 6 s
+MIX = ["plan"] * 8 + ["slow 0.5"]
 
 
 async def test_a_worker_killed_at_any_step_loses_nothing_and_repeats_nothing(
@@ -67,7 +66,7 @@ async def test_workers_that_come_and_go_answer_everything_once(
     """One, three, one again under load (faust#323, vector#14865): finished answers are committed before they leave."""
     async with stubs(kafka_bootstrap, topics, tmp_path) as workers, publisher(kafka_bootstrap) as producer:
         enough = asyncio.Event()
-        asking = asyncio.create_task(_ask_until(enough, producer, topics.questions))
+        asking = asyncio.create_task(ask_until(enough, producer, topics.questions, MIX, 4, 100))
         await workers.ready(4)
         others = [await workers.start() for _ in range(2)]
         for other in others:
@@ -79,11 +78,3 @@ async def test_workers_that_come_and_go_answer_everything_once(
         asked = await asking
         found = await books(kafka_bootstrap, topics, asked)
     assert found.balanced, found
-
-
-async def _ask_until(enough: asyncio.Event, producer: AIOKafkaProducer, topic: str) -> list[Asked]:
-    asked: list[Asked] = []
-    while not enough.is_set() or len(asked) < 100:
-        asked += await publish(producer, topic, ["plan"] * 8 + ["slow 0.5"])
-        await asyncio.sleep(0.1)  # the rate of the load
-    return asked

@@ -23,7 +23,7 @@ from consumer.stack import process, sample
 from consumer.stack.local import Service, services, variables
 from tests.conftest import Topics
 from tests.databases import Database
-from tests.support import eventually
+from tests.support import answers, eventually
 
 CHROMIUM = shutil.which("chromium")
 
@@ -125,13 +125,7 @@ async def console(settings: Settings, folder: Path) -> AsyncGenerator[Service]:
     served = Service("console", running, f"http://127.0.0.1:{port}")
     try:
         async with httpx.AsyncClient(timeout=5) as client:
-
-            async def up() -> bool:
-                with contextlib.suppress(httpx.TransportError):
-                    return (await client.get(served.url)).is_success
-                return False
-
-            await eventually(up, 60)
+            await eventually(lambda: answers(client, served.url), 60)
         yield served
     finally:
         await running.kill()
@@ -139,10 +133,9 @@ async def console(settings: Settings, folder: Path) -> AsyncGenerator[Service]:
 
 @pytest.fixture
 async def console_settings(kafka_bootstrap: str, topics: Topics, database: Database) -> Settings:
-    made = Settings(
-        kafka_bootstrap=kafka_bootstrap, group=f"g.{topics.questions}", topic_questions=topics.questions,
+    made = database.settings(
+        kafka_bootstrap, group=f"g.{topics.questions}", topic_questions=topics.questions,
         topic_answers=topics.answers, topic_audit=topics.audit, topic_dlt=topics.dlt, http_port=0,
-        admin_database_url=database.admin_url, database_url=database.worker_url, sink_database_url=database.sink_url,
     )  # fmt: skip
     await sample.load(made)
     return made
